@@ -101,7 +101,7 @@ def read(
     if (most := pairs[:, 1].max()) > logs.MOST_NATS:
         raise ValueError(
             f"{where}: '{first.column}' is as high as {most:g}, and no mean over tokens is above "
-            f"{logs.MOST_NATS} nats: choose that of the mean token entropy with --entropy")
+            f"{logs.MOST_NATS} nats: name the column of the mean token entropy with --entropy")
     return LoggedRun(
         step=pairs[:, 0], entropy=pairs[:, 1], performance=pairs[:, 2], entropy_name=first.column,
         performance_name=second.column, notes=tuple(dict.fromkeys(notes)),

@@ -50,5 +50,5 @@ def load_installed(
         raise ValueError(f"{said} cannot be loaded ({type(error).__name__}: {one_line(str(error))}). "
                          "Mend the package or remove it") from error
     if not fits(value):
-        raise ValueError(f"{said}: {point.value} is no {noun}: mend the package or remove it")
+        raise ValueError(f"{said}: {point.value} is not a {noun}: mend the package or remove it")
     return value

@@ -60,7 +60,7 @@ def load(path: str, kind: str, noun: str, fits: Callable[[Any], bool]) -> Any:
         return value
     known = [key for key, other in vars(module).items()
              if fits(other) and key[0] != "_" and getattr(other, "__module__", "") == module.__name__]
-    what = f"'{name}' of '{place}' is no {noun}" if value is not None else (
+    what = f"'{name}' of '{place}' is not a {noun}" if value is not None else (
         f"'{place}' has no {noun} '{name}'")
     raise ValueError(f"{kind} '{path}': {what}; it has {', '.join(sorted(known)) or 'none'}")
 

@@ -28,8 +28,8 @@ class Modifier(UpdateRule):
                  if not any(isinstance(step, int) for step in path))
         if any(part.name == self.name for part in below):
             raise ValueError(
-                f"'{self.name}' modifies itself further down: give it once, or add two rules with combine"
-            )
+                f"'{self.name}' is among the rules below it, too: give it once, or add two rules with "
+                "combine")
         UpdateRule.__post_init__(self)
 
     def controller(self) -> Any | None:

@@ -98,8 +98,8 @@ class ReferenceKl(Modifier):
         batch.require(self.name, "reference_log_prob")
         if batch.advantage is not None:
             raise ValueError(
-                "placement 'reward' has nothing to act on where the batch brings its own 'advantage': "
-                "put the penalty into that, or use placement 'loss'"
+                "placement 'reward' changes rewards, and the batch has an 'advantage' column in place of "
+                "them: put the penalty into the advantages, or use placement 'loss'"
             )
         xp = namespace(batch.log_prob)
         surplus = log_ratio(batch, "reference_log_prob", "old_log_prob")

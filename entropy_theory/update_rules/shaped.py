@@ -76,5 +76,5 @@ def need_rewards(rule: str, batch: TokenBatch) -> None:
     """Raise ValueError where the batch brings its own advantages, which no rule of rewards can judge."""
     if batch.advantage is not None:
         raise ValueError(
-            f"update rule '{rule}' goes by rewards, and the batch brings its own 'advantage', which it "
-            "would leave as it is: give rewards alone, or take the base rule")
+            f"update rule '{rule}' changes rewards, and the batch has an 'advantage' column in place of "
+            "them: give rewards alone, or take the base rule")

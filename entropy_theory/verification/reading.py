@@ -32,8 +32,8 @@ class Reading:
     def __post_init__(self) -> None:
         check_choice(self.kind, get_args(ReadingKind), "reading")
         if self.kind != "inferred" and not self.place:
-            raise ValueError(f"a {self.kind} reading needs the place of what is read, such as 'Section "
-                             "2'; what nobody wrote is Reading('inferred')")
+            raise ValueError(f"a {self.kind} reading needs the place of the quotation, such as "
+                             "'Section 2': give place, or use Reading('inferred') if nobody wrote it")
         if self.kind == "literal" and not self.quotation:
             raise ValueError("a literal reading needs the quotation: without it, it is 'precise'")
 

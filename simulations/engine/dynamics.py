@@ -87,8 +87,8 @@ class Dynamics:
                 raise ValueError(f"'{self.rule.name}' chooses the temperature: leave it None")
             if not isinstance(self.rule, PolicyGradient):
                 raise ValueError(
-                    "a run on tempered samples alone needs a rule such as 'reinforce' or 'grpo': "
-                    f"'{self.rule.name}' acts on ordinary rows, of which there are none"
+                    f"'{self.rule.name}' needs samples at temperature 1, and temperature is "
+                    f"{self.temperature}: leave it None, or use 'reinforce' or 'grpo'"
                 )
             check_temperature(np.asarray(self.temperature))
         controllers = (self.rule.controller(), self.rule.coefficient_controller())
@@ -127,8 +127,8 @@ class Dynamics:
             raise ValueError(f"sampler is a record such as Sampler(top_p=0.95), got {self.sampler!r}")
         if self.rule.needs.listing:
             raise ValueError(
-                f"'{self.rule.name}' takes an exact expectation under the policy, which a sampler that "
-                "departs from it does not give: leave sampler None")
+                f"'{self.rule.name}' takes an exact expectation under the policy, and a sampler departs "
+                "from the policy: leave sampler None")
         if self.temperature is not None and self.sampler.temperature != 1:
             raise ValueError(
                 f"temperature {self.temperature} and the sampler's temperature "

@@ -159,7 +159,8 @@ class _Asked:
                 f"tied tokens need a rule without a controller that sees rewards and means only, not "
                 f"'{rule.name}': use engine.simulate, or a constant coefficient")
         if len(values) > MOST_LEVELS:
-            raise ValueError(f"{len(values)} different rewards: tied tokens know {MOST_LEVELS}")
+            raise ValueError(
+                f"tied tokens take at most {MOST_LEVELS} different rewards, got {len(values)}")
         if len(values) < 2:
             raise ValueError(
                 f"all tokens have the reward {values[0]:g}, which teaches nothing: tied tokens need two "
@@ -173,7 +174,7 @@ class _Asked:
         known = coefficients(rule, Levels(values=values, masks=()), {ORDINARY: rows})
         unknown = set(known.terms) - {"entropy", "clamped_entropy"}
         if unknown or len(known.terms) > 1:
-            raise ValueError(f"tied tokens know one entropy term, '{rule.name}' has {[*known.terms]}")
+            raise ValueError(f"tied tokens take one entropy term, and '{rule.name}' has {[*known.terms]}")
         scores, terms = np.full((len(last), len(values)), np.nan), np.zeros(len(last))
         scores[possible] = known.scores[0][:, 0]
         for term in known.terms.values():

@@ -70,14 +70,14 @@ def traced_step(runs: Runs, *, asked_again: bool) -> Step:
         asked_again: whether to trace twice, which shows whether both traces of the rule are equal.
 
     Raises:
-        NotTraceable: a rule that cannot be recorded, that answers differently when asked again, or that
-            does something else with arrays that are not NumPy's.
+        NotTraceable: a rule that cannot be recorded, or whose scores change when it is called again or
+            with arrays that are not NumPy's.
     """
     # Of a copy: what a rule keeps for itself by mistake shall not be what a trace left behind.
     rule = copy.deepcopy(runs.rule)
     step, draws, change = _traced(runs, rule)
     if asked_again and _signature(step) != _signature(_traced(runs, rule)[0]):
-        raise NotTraceable("it answers differently when it is asked again")
+        raise NotTraceable("it returns other scores when it is called again on the same batch")
     _confirm(runs, rule, draws, change)
     return step
 
@@ -196,7 +196,7 @@ def _confirm(
     expected = logit_step(logits, rule.prepare(plain.token_batch()), rule)
     accuracy = _ACCURACY * np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     if not np.allclose(found, expected, rtol=0, atol=accuracy, equal_nan=True):
-        raise NotTraceable("it does something else with arrays that are not NumPy's")
+        raise NotTraceable("its step is another one with arrays that are not NumPy's")
 
 
 def _shadow(runs: Runs, trace: Trace, held: Traced) -> Any:
