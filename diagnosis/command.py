@@ -50,7 +50,7 @@ def diagnose(
             converging, collapse, dilution, explosion, truncation, length drift, no signal, held-out
             apart, clipping, kl, mismatch, schedule, prompt order, restart, nothing learned, not finite,
             not enough.
-        json: write what was found to this file; "-" prints it.
+        json: write the findings to this file; "-" prints them.
         html: write a page for a browser to this file: curves with phases shaded, findings beside them.
     """
     check_names(fail_on)

@@ -27,7 +27,7 @@ class Verdicts:
     """The diagnoses of a run so far.
 
     Args:
-        name: what the run is called.
+        name: name of the run.
         every: number of added records after which a new diagnosis is made.
         records: the records of the run so far.
 
@@ -44,17 +44,17 @@ class Verdicts:
         """The last diagnosis."""
 
     def add(self, record: Mapping[str, Any]) -> str | None:
-        """Add a step's record; return what there is to say, if the verdict changed."""
+        """Add a step's record; return a message if the verdict changed."""
         self._records.append(record)
         return None if len(self._records) % self._every else self.judge(self._records)
 
     def judge(self, records: Sequence[Mapping[str, Any]]) -> str | None:
-        """Diagnose a run of which these are all records; return what to say, if the verdict changed."""
+        """Diagnose a run from all its records; return a message if the verdict changed."""
         runs = from_records(records, self._name)
         return self.look(runs) if runs and runs[-1].series else None
 
     def look(self, runs: Sequence[Run]) -> str | None:
-        """Diagnose the last of some runs; return what to say, if the verdict changed."""
+        """Diagnose the last of some runs; return a message if the verdict changed."""
         *others, run = runs
         before, self.found = self.found, diagnose(run, others)
         if before is not None and _names(before) == _names(self.found):

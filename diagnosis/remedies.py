@@ -1,4 +1,4 @@
-"""What to change for a finding, and what logs a missing quantity, in each engine (remedies.toml)."""
+"""Changes for a finding, and settings that log a missing quantity, in each engine (remedies.toml)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _table() -> dict[str, Any]:
 def remedies(
     finding: Name, engine: str, idle: frozenset[str] = frozenset()
 ) -> tuple[Remedy, ...]:
-    """Return what to change, the first thing first; in words where the engine is not known.
+    """Return the changes for a finding, the first one first; in words where the engine is not known.
 
     Args:
         finding: its name.
@@ -50,7 +50,7 @@ def _address(page: str) -> str:
 
 
 def missing(known: frozenset[Quantity], engine: str, *, has_parts: bool) -> tuple[Missing, ...]:
-    """Return what a log lacks, with the setting that logs it.
+    """Return the quantities that a log lacks, with the settings that log them.
 
     Args:
         known: the quantities that it has.

@@ -1,4 +1,4 @@
-"""The hypotheses about a run, one function each: what in its log is for them and against them.
+"""The hypotheses about a run, one function each: the evidence of its log for them and against them.
 
 Each returns a `Finding`, or None where the log has nothing to judge it by. The calls of `judging.ramp`
 hold the numbers at which a hypothesis begins to be likely and at which it is sure. They were set on the

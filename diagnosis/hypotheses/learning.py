@@ -1,4 +1,4 @@
-"""Whether anything is learned, and whether it is kept: rewards, their groups, and what is held out."""
+"""Hypotheses about learning: rewards, their groups, and held-out scores."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _opposed(facts: Facts) -> tuple[float, Episode]:
 
 
 def _behind(facts: Facts) -> tuple[float, Episode]:
-    """Return how surely less than a third of a gain in training arrives on what is held out."""
+    """Return how surely less than a third of a gain in training arrives in the held-out score."""
     both = np.concatenate([facts.value("reward"), facts.value("score")])
     shares = both.min() >= 0 and both.max() <= 1
     steps = facts.series["score"].step

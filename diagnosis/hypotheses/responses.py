@@ -1,4 +1,4 @@
-"""What responses become: cut at the length limit, or longer and shorter."""
+"""Hypotheses about responses: cut at the length limit, or longer and shorter."""
 
 from __future__ import annotations
 

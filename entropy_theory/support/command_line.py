@@ -38,7 +38,7 @@ KINDS = {"INT": "a whole number", "FLOAT": "a number"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A sub-command: what it is for, and where the function is that does it."""
+    """A sub-command: its summary, and the place of its function."""
 
     place: str
     """``module:function``, imported only when the command is run."""
@@ -61,9 +61,9 @@ def run(
     """Run the command that the arguments name, and return the exit status.
 
     Args:
-        prog: how the program is called.
-        description: a sentence on what it does.
-        commands: what it can do.
+        prog: name of the program.
+        description: a sentence on the program.
+        commands: its sub-commands, by name.
         examples: whole command lines for its help.
         arguments: those of the process by default.
 
@@ -167,7 +167,7 @@ def _usage(
 
 @contextlib.contextmanager
 def json_output(file: Path | None) -> Iterator[Callable[[Any], None]]:
-    """Give the block of a command a function that writes what was found as JSON.
+    """Give the block of a command a function that writes its results as JSON.
 
     Args:
         file: the file, or None to write nothing. With "-" standard output holds the JSON alone, and the
@@ -205,7 +205,7 @@ def print_list(columns: Sequence[str], rows: Iterable[Sequence[str]], json: Path
 
 @contextlib.contextmanager
 def keeping(what: str) -> Iterator[None]:
-    """Have Ctrl-C inside the block end with what is kept.
+    """Have Ctrl-C inside the block end with a sentence on what is kept.
 
     Args:
         what: a sentence, such as "finished cells are kept, and the same command goes on from them".

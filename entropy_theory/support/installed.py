@@ -1,4 +1,4 @@
-"""What installed packages bring by name: the entry points of a group.
+"""Objects that installed packages offer by name: the entry points of a group.
 
 A package's code is imported when its name is asked for, not when names are listed.
 """
@@ -13,7 +13,7 @@ from entropy_theory.support.user_errors import check_choice, one_line
 
 
 def installed(group: str, ours: Collection[str]) -> list[EntryPoint]:
-    """Return the entry points of a group in order, but for those whose names are ours already."""
+    """Return the entry points of a group in order, without those that have one of our names."""
     points = (point for point in entry_points(group=group) if point.name not in ours)
     return sorted(points, key=lambda point: (point.name, package_of(point)))
 

@@ -29,7 +29,7 @@ def text_of(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> str:
 
 
 def parsed(text: str) -> Any:
-    """Parse JSON; a ValueError says in a few words, without a file's name, what is wrong with it."""
+    """Parse JSON; a ValueError names the fault in a few words, without a file's name."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

@@ -38,11 +38,11 @@ OURS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figur
 
 
 def load(path: str, kind: str, noun: str, fits: Callable[[Any], bool]) -> Any:
-    """Load what an import path names.
+    """Load the object that an import path names.
 
     Args:
         path: ``file.py:name`` or ``module:name``.
-        kind: what the user is asked for, such as "reward function".
+        kind: the kind of object, such as "reward function".
         noun: a short word for ``kind``.
         fits: tells whether a value of the module is of this kind.
 
