@@ -1,4 +1,4 @@
-"""Says what happened to the entropy of a training run, from its log alone, and what to change.
+"""Diagnoses what happened to the entropy of a training run, from its log alone, and what to change.
 
     (run,) = training_logs.logs.read(["console.log"])
     found = diagnose(run)

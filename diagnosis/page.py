@@ -93,7 +93,7 @@ def _figures(runs: Sequence[Run], found: Sequence[Diagnosis]) -> Iterator[pages.
 
 
 def _law(run: Run) -> list[str]:
-    """What `fit` tells of the run; empty where entropy or reward was not logged, or too little."""
+    """Return the text of `fit` on the run; empty where too little entropy or reward was logged."""
     if not {"entropy", "reward"} <= run.series.keys():
         return []
     step, entropy, reward = run.series["entropy"].beside(run.series["reward"])

@@ -44,7 +44,7 @@ def remedies(
 
 
 def _address(page: str) -> str:
-    """Where a reader finds a page: what is shown of a rule is printed by a command."""
+    """Return where a reader finds a page: a rule's page is printed by a command."""
     folder, _, rule = page.rpartition("/")
     return f"policy-entropy rules {rule}" if folder == "rules" else f"docs/{page}.md"
 

@@ -73,7 +73,7 @@ def along_path(
         project: gives the inner product of a slope with the step, nats.
         measured: the change to be accounted for, nats.
         share: the largest residual to stop at, as a share of abs(measured); above 0.
-        rounding: what rounding alone may leave of it, nats.
+        rounding: the part of it that rounding alone may leave, nats.
         most_points: at most so many points are taken; at least 2.
         ends_only: whether the path has no points between its ends, as that of weights of few bits: the
             trapezoid is then all there is.

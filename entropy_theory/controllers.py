@@ -52,7 +52,7 @@ class Controller(ABC):
     leaves ``target`` as it is."""
 
     def aim(self, step: int, ahead: int = 1) -> None:
-        """Set the target to what the schedule says, if there is one; call it before `observe`.
+        """Set the target from the schedule, if there is one; call it before `observe`.
 
         Args:
             step: the number of optimizer steps taken.

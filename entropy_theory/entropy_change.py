@@ -1,4 +1,4 @@
-"""How entropy moves when logits move by a step, and what a tempered REINFORCE step does to it.
+"""How entropy moves when logits move by a step, also by a step of tempered REINFORCE.
 
 Notation: z logits, pi = softmax(z), d the logit step, H entropy, A* the correct set, T temperature, eta
 the learning rate. Further, ``c_a = pi_a (z_a - E_pi z) = Cov_pi(z, delta_a)`` and

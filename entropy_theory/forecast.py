@@ -83,7 +83,7 @@ def clamped_alignment(logits: Array, removed_fraction: float) -> Array:
 def token_contributions(
     batch: TokenBatch, scores: Array, state_terms: dict[str, Array], statistics: StateStatistics
 ) -> Array:
-    """Forecast (i), token by token: what each row does to the entropy of its own state.
+    """Forecast (i), token by token: the effect of each row on the entropy of its own state.
 
     Args:
         batch: supplies ``weight`` and ``mask``.

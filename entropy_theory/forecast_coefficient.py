@@ -1,4 +1,4 @@
-"""The controller that steers by a forecast of what its coefficient does to entropy."""
+"""The controller that steers by a forecast of its coefficient's effect on entropy."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ForecastCoefficient(Controller):
     per_unit: Array | None = None
     """The mean of forecasts of a unit of coefficient, nats a batch; None before the first."""
     bias: Array = 0.0
-    """The mean of what the forecasts missed, nats a batch."""
+    """The mean error of the forecasts, nats per batch."""
     saturated: Array = 0.0
     """At how many observations the coefficient wanted was beyond a bound."""
     target_change: Array = 0.0
@@ -135,7 +135,7 @@ class ForecastCoefficient(Controller):
             per_unit if self.per_unit is None else _mean(self.per_unit, per_unit, self.smoothing))
 
     def report(self) -> dict[str, Array]:
-        """Return what the coefficient follows from, and how often it could not.
+        """Return the numbers that the coefficient follows from, and how often it could not.
 
         These are ``forecast_base``, ``forecast_per_unit`` and ``forecast_bias`` (means, nats a batch)
         once there was a forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).

@@ -35,7 +35,7 @@ from entropy_theory.array_types import (
 
 
 class ShiftedLogits(NamedTuple):
-    """Tempered logits shifted so that their maximum is 0, with what normalizes them."""
+    """Tempered logits shifted so that their maximum is 0, with their normalizer."""
 
     shifted: PerAction  # <= 0, -inf where the action is never taken
     exponentials: PerAction  # exp(shifted)

@@ -26,7 +26,7 @@ FORWARD_ROUNDINGS = 64
 is rounded each time. Errors of random sign grow as sqrt(2 L), up to 14 for 100 layers. The head
 multiplies them by the standard deviation of a state's logits, seldom above 4.5."""
 ACCUMULATION = 1e-3
-"""What sums of thousands of float32 terms, taken in another order, add to that error, nats."""
+"""Error added by sums of thousands of float32 terms in another order, nats."""
 
 
 def tolerance(like: Array) -> float:

@@ -19,14 +19,14 @@ ARRIVED = 0.9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tracking:
-    """What became of a target in one run."""
+    """The outcome of a target in one run."""
 
     mean: float
     """The mean entropy over the last settled steps, nats."""
     deviation: float
     """The mean absolute distance from the target over all settled steps, nats."""
     steps_to_follow: float | None
-    """How many steps after the target's jump, or after the start, entropy had arrived; None: never."""
+    """Steps after the target's jump, or after the start, at which entropy had arrived; None if never."""
 
 
 def tracked(entropy: np.ndarray, target: np.ndarray) -> Tracking:
@@ -34,7 +34,7 @@ def tracked(entropy: np.ndarray, target: np.ndarray) -> Tracking:
 
     Args:
         entropy: mean entropy at each step, before it is taken, [steps], nats.
-        target: what it was to be, [steps], nats.
+        target: the target entropies, [steps], nats.
 
     Raises:
         ValueError: arrays of different lengths, fewer than two steps, or numbers that are not finite.

@@ -102,7 +102,7 @@ def explosion(facts: Facts) -> Finding | None:
 STILL: tuple[tuple[Quantity, str, float], ...] = (
     ("clipped", "share of clipped tokens", 1e-3), ("clipped_low", "share clipped below", 1e-3),
     ("clipped_high", "share clipped above", 1e-3), ("kl_step", "KL of a step", 1e-3))
-"""What shows that clips and off-policy steps do not move entropy, with the largest mean that does."""
+"""Quantities that show clips and off-policy steps to move nothing, with the largest mean that does."""
 
 
 def growth(facts: Facts) -> Finding | None:

@@ -14,7 +14,7 @@ from entropy_theory.performance_law.trend import correlation_time
 from entropy_theory.training_logs.names import Quantity
 
 ESSENTIAL: tuple[Quantity, ...] = ("entropy", "entropy_sampled", "reward", "loss", "gradient_norm")
-"""What no step leaves out: a held-out score is often not a number between evaluations."""
+"""Quantities that every step has. A held-out score is often not a number between evaluations."""
 SAME = 0.9999
 """A correlation above which two runs are one."""
 LONGEST_PASS = 2000

@@ -241,7 +241,7 @@ class PromptRows:
         return xp.reshape(found, (*values.shape[:-1], rows.shape[-1] // self.most, self.most))
 
     def places(self) -> Array:
-        """Where each row is in what `listed` returns, counted through: [..., sequences]."""
+        """The place of each row in the result of `listed`, counted through: [..., sequences]."""
         rows = to_numpy(self.rows)
         prompts = rows.shape[-1] // self.most
         member = np.ones(rows.shape, bool) if self.is_filling is None else ~to_numpy(self.is_filling)

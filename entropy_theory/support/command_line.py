@@ -33,7 +33,7 @@ from entropy_theory.support.user_errors import check_choice
 
 SHELLS = ("bash", "zsh", "fish")
 KINDS = {"INT": "a whole number", "FLOAT": "a number"}
-"""What tyro calls the values of an option, in words."""
+"""Words for the names that tyro gives the values of an option."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -69,9 +69,9 @@ class Bonus(Modifier):
     horizon: float = 20.0
     """"forecast" only: the number of batches in which the distance to the target is to be covered."""
     smoothing: float = 0.9
-    """"forecast" only: what is kept of the last forecasts when a new one comes, in [0, 1)."""
+    """"forecast" only: the weight of earlier forecasts when a new one comes, in [0, 1)."""
     feedback_horizon: float = 200.0
-    """"forecast" only: the number of batches over which it learns what forecasts miss."""
+    """"forecast" only: the number of batches over which it learns the error of forecasts."""
     prompt_gain: Array = 0.0
     """Rise of a prompt's own coefficient per nat by which its entropy is further below its target than
     the others'. A number or one per run; with 0 all prompts have one coefficient."""

@@ -31,9 +31,9 @@ class CeGppo(Grpo):
     normalization: str = "token-mean"
     clip_high: float = 0.28
     beta_low: float = 0.75
-    """beta1, what is kept of the gradient below 1 - eps_low."""
+    """beta1, the share of the gradient that is kept below 1 - eps_low."""
     beta_high: float = 1.0
-    """beta2, what is kept of the gradient above 1 + eps_high."""
+    """beta2, the share of the gradient that is kept above 1 + eps_high."""
 
     def _check(self) -> None:
         Grpo._check(self)

@@ -35,12 +35,12 @@ def options(kind: type[UpdateRule]) -> list[Option]:
 
 
 def headline(kind: type[UpdateRule]) -> str:
-    """Return the first line of the rule's module, which says what it is, or else of its class."""
+    """Return the first line of the docstring of the rule's module, or else of its class."""
     return next(iter((_documented(kind) or inspect.getdoc(kind) or "").splitlines()), "")
 
 
 def as_text(kind: type[UpdateRule]) -> str:
-    """Return what a rule is, its formula and its options, for a terminal."""
+    """Describe a rule, its formula and its options for a terminal."""
     lines = [f"{kind.name}: {inspect.getdoc(kind)}", "", _documented(kind), ""]
     for option in options(kind):
         lines.append(f"{option.name} = {option.default}  ({option.kind})")

@@ -47,7 +47,7 @@ class PolicyGradient(UpdateRule):
     enumeration (binary rewards). With None the statistics are those of the rows, which for a listing is
     the limit of an infinite group."""
     max_length: int | None = None
-    """L_max of "dr-grpo" (None: the longest sequence in the batch) and of ``overlong_buffer``."""
+    """L_max of "dr-grpo" (the longest sequence in the batch if None) and of ``overlong_buffer``."""
 
     def _check(self) -> None:
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
@@ -126,7 +126,7 @@ class PolicyGradient(UpdateRule):
         return found
 
     def _weight(self, batch: TokenBatch, advantage: Array) -> Array:
-        """Return what multiplies the advantage, ratio included: [..., sequences, positions].
+        """Return the factor of the advantage, ratio included: [..., sequences, positions].
 
         Args:
             batch: the prepared batch.

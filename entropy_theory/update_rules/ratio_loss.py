@@ -19,7 +19,8 @@ class RatioLoss(PolicyGradient):
 
     anchor: str = "old"
     """The policy below the ratio. "old" is the policy with which the batch was sampled, its probabilities
-    recomputed. "sampling" is what tokens were really drawn from (another precision, an older policy)."""
+    recomputed. "sampling" is the one that
+    tokens were really drawn from (another precision, an older policy)."""
 
     def _check(self) -> None:
         PolicyGradient._check(self)

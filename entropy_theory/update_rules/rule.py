@@ -118,7 +118,7 @@ class UpdateRule(_Memory):
 
     @property
     def needs(self) -> Needs:
-        """What this rule and the rules it is made of need together.
+        """The needs of this rule and of the rules it is made of, together.
 
         A class that computes by a method of its own and declares no ``_needs`` beside it is taken to
         read everything, whatever its parents declare.
@@ -140,7 +140,7 @@ class UpdateRule(_Memory):
     # ------------------------------------------------------------------ coefficients
 
     def prepare(self, batch: TokenBatch) -> TokenBatch:
-        """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
+        """Add columns that need the whole batch, once per optimizer step and on all rows of all ranks.
 
         Raises:
             ValueError: a missing column, an all-False mask, or values on masked tokens that are not
@@ -170,7 +170,7 @@ class UpdateRule(_Memory):
         return self._state_terms(self._prepared(batch))
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """Return what a log should show of this step, each [...], such as the share of dead groups."""
+        """Return numbers of this step for a log, each [...], such as the share of dead groups."""
         return {}
 
     def controller(self) -> Any | None:

@@ -120,7 +120,7 @@ class SamplerCorrection(Modifier):
         return xp.where(batch.is_ordinary, self._factor(batch) * scores, scores)
 
     def _factor(self, batch: TokenBatch) -> TokenColumn:
-        """Return what each score is multiplied by: [..., sequences, positions]."""
+        """Return the factor of each score: [..., sequences, positions]."""
         change = log_ratio(batch, "sampling_log_prob", ABOVE[self.above])
         xp = namespace(change)
         ones = xp.ones_like(change)

@@ -38,7 +38,7 @@ CEILING = 4096
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Certificate:
-    """What ball arithmetic says about a statement at one instance.
+    """The outcome of ball arithmetic for a statement at one instance.
 
     Attributes:
         status: "violated", "holds", "outside" (a hypothesis fails) or "undecided".

@@ -247,7 +247,7 @@ def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:
 
 
 def _unlike(instances: Instances, data: Mapping[str, Any]) -> str:
-    """What an accepted counterexample lacks of the claim's instances of today; empty if nothing."""
+    """Return a message if an accepted counterexample lacks fields of the claim's instances, else ""."""
     if instances.parameters is None:
         return ""
     fields = {p.name for p in instances.parameters.fields}

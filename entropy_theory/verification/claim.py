@@ -54,7 +54,7 @@ FLOAT_FROM = 30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What one method found.
+    """The findings of one method.
 
     Attributes:
         method: how it was checked.
@@ -62,7 +62,7 @@ class Evidence:
         detail: one line for the reader.
         cases: instances looked at (0 where the method has none).
         seconds: wall-clock time.
-        target: what was checked.
+        target: the statement that was checked.
         name: the step or the mutant, where the evidence is about one.
         counterexample: exact data of a certified violation, with its ``margin_interval``.
         searched: of a search, which instances were looked at.
@@ -111,7 +111,7 @@ class Step:
 
     Attributes:
         name: short name.
-        statement: what it says.
+        statement: its words.
         method: which checker decides it.
         check: function that runs the checker and returns (outcome, detail).
     """
@@ -126,7 +126,7 @@ class Step:
 
 
 def experiment(name: str, statement: str, check: Callable[[], tuple[bool, str]]) -> Step:
-    """Make a step of what a long exact run or a fit shows, as no proof does.
+    """Make a step from the outcome of a long exact run or a fit, which no proof shows.
 
     ``check`` returns whether it shows the statement, and its numbers. A statement without a violation
     needs its experiments to pass; one that is false as written, has no repair, and whose experiments pass
@@ -165,7 +165,7 @@ class Statement:
         conditions: hypotheses.
         beyond: conclusions that no finite computation decides, as propositions: derivatives, limits, all
             steps of a run (`formula.limits`). Only the kernel can establish them.
-        parameters: what it quantifies over; a claim gives its statements those of its instances.
+        parameters: those it quantifies over; a claim gives its statements those of its instances.
 
     Raises:
         ValueError: an unknown relation.
@@ -227,7 +227,7 @@ class Statement:
         return hypotheses, margins
 
     def numbers(self, cases: Cases) -> Numbers:
-        """What gives the terms of its formula their values on a batch.
+        """Return the evaluator of its formula's terms on a batch.
 
         Raises:
             UntraceableError: it has no formula.
@@ -268,7 +268,7 @@ class Claim:
         title: a few words.
         reading: whether the statement is what the source prints, our precise form of it, or inferred,
             which it is unless said otherwise.
-        statement: what is judged.
+        statement: the statement that is judged.
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
         repair_note: which hypothesis or constant the repair adds.
@@ -285,7 +285,7 @@ class Claim:
             true to first order.
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
-        experiments: what long runs and fits show (`experiment`).
+        experiments: outcomes of long runs and fits (`experiment`).
         proof_file: a Rocq file that proves the formula (`kernel`); by default the one in
             formal/proofs/claims that is named like the claim, if there is one.
     """

@@ -45,7 +45,7 @@ RECORDED = "recorded, not checked here"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proof:
-    """What belongs to one claim's proof.
+    """The parts of one claim's proof.
 
     Attributes:
         claim_id: the claim.
@@ -67,7 +67,7 @@ class Proof:
 
     @property
     def source(self) -> str:
-        """What its module's name begins with; proofs of one source are accepted in one file."""
+        """The beginning of its module's name; proofs of one source are accepted in one file."""
         return self.module.partition(".")[0]
 
     @property
@@ -302,7 +302,7 @@ def digests() -> dict[str, str]:
 
 
 def changed_since_accepted() -> list[str]:
-    """What of the trusted side is not as it was accepted, one line each."""
+    """Return the differences of the trusted side from the accepted one, one line each."""
     known, now = read_json(accepted_path())["trusted"], digests()
     return [f"{name} changed since it was accepted" for name in sorted(known.keys() | now.keys())
             if known.get(name) != now.get(name)]

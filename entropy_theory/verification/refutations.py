@@ -33,7 +33,7 @@ From PolicyEntropy.library Require Import Domains TreeDomains.
 Theorem defined : Statements.{source}.{name}.defined.
 Proof. domains. Qed.
 """
-"""What follows the proof that it fails, where another proof does not stand there already."""
+"""The text after the proof that it fails, where no other proof stands there already."""
 _PROOF = """(* Generated from the counterexample of {id}. *)
 
 From Coq Require Import Reals List.

@@ -88,12 +88,12 @@ def search(
     """Search for a violation; return the evidence, then that of the certificates if one was found.
 
     Args:
-        statement: what is attacked.
+        statement: the statement under attack.
         instances: the set that the statement is about.
         effort: how hard to look.
         seed: seed of the random search.
         witnesses: instances to try first.
-        target: what the evidence is about.
+        target: the subject of the evidence.
         first_only: stop at the first proved violation (enough to reject a mutant).
         tight: whether a margin that never comes near zero is vacuous (`vacuity`). None looks for no such
             reason; it is for mutants and for what the kernel has accepted.
@@ -226,7 +226,7 @@ def simplest_of(
 
 
 class _Attack:
-    """What an attack on a statement has looked at and found so far."""
+    """The instances that an attack on a statement has tried so far, and its findings."""
 
     def __init__(self, statement: Statement, instances: Instances) -> None:
         self.statement = statement

@@ -36,7 +36,7 @@ NOISE = 1e-9
 
 
 class Attack(Protocol):
-    """What looks at batches of instances (`search`)."""
+    """An attack, which tries batches of instances (`search`)."""
 
     statement: Statement
 
@@ -49,7 +49,7 @@ class Attack(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What one instance of a size took."""
+    """The cost of one instance of a size."""
 
     size: int
     seconds: float
@@ -62,7 +62,7 @@ def try_larger(
     """Try larger instances until one is proved to violate the statement; returns what was not tried.
 
     Args:
-        attack: what looks at them.
+        attack: the attack that tries them.
         instances: the set that the statement is about, with the ways in which its members grow.
         sizes: how large; a way may have sizes of its own.
         seed: of what is drawn.
@@ -108,7 +108,7 @@ def _not_tried(larger: Larger, left: list[int], reason: str, none_met: list[int]
 
 
 def _expected(costs: list[_Cost], size: int) -> _Cost:
-    """What an instance of this size will take, if it grows by the power by which it last grew."""
+    """Return the cost of an instance of this size, if it grows by the power of its last growth."""
     if not costs:
         return _Cost(size, 0.0, 0.0)
     last = costs[-1]

@@ -83,7 +83,7 @@ def why_vacuous(
     """Why a statement that nothing violates says nothing; empty if it may say something.
 
     Args:
-        statement: what was searched.
+        statement: the statement that was searched.
         instances: the set that it is about.
         seen: its margins.
         batch: random instances.

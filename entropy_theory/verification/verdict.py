@@ -134,7 +134,7 @@ def _standing(statement: Statement, evidence: Sequence[Evidence], target: Target
 def _problems(
     claim: Claim, evidence: Sequence[Evidence], counterexample: dict[str, Any] | None
 ) -> list[str]:
-    """What makes the evidence untrustworthy; a refuted printed statement is not a problem."""
+    """Return the faults of the evidence; a refuted printed statement is not a problem."""
     found = [
         f"{f'{e.target} {e.name}'.strip()} ({e.method}, {e.outcome}): {e.detail}"
         for e in evidence if _is_problem(e)

@@ -53,7 +53,7 @@ class Experiment:
     work: Callable[[Any], int]
     """The number of engine steps that a config takes: the length of its progress bar."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What variables and coordinates are, by their names: text for the axes of plots."""
+    """Text for the axes of plots, by the names of variables and coordinates."""
 
     @classmethod
     def of(cls, module: str, **described: Any) -> Experiment:

@@ -1,4 +1,4 @@
-"""The dynamics of a simulation: the rule, the step size, what is sampled, for how long."""
+"""The dynamics of a simulation: the rule, the step size, the samples, the number of steps."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Dynamics:
     """The distribution that responses are drawn from where it is not the policy itself. A rule reads it
     in the column ``sampling_log_prob``."""
     optimizer: Optimizer = dataclasses.field(default_factory=Sgd)
-    """What turns a rule's step into that of the parameters."""
+    """The optimizer, which turns a rule's step into that of the parameters."""
     precision: str = "float64"
     """The precision of the logits, "float64" or "float32"."""
     first_run: int = 0

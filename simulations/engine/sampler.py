@@ -57,7 +57,7 @@ class Sampler:
     rounded: str = "logits"
     """Whether "logits" or "log-probabilities" (at temperature 1) are rounded."""
     noise: float = 0.0
-    """The standard deviation of what is added to each logit, nats."""
+    """The standard deviation of the noise that is added to each logit, nats."""
 
     def __post_init__(self) -> None:
         for name, least in (("top_k", 0), ("steps_old", 0)):

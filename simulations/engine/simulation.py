@@ -51,7 +51,7 @@ def simulate(
             prompt-major. With None answers are single actions.
         features: [states * actions, d]: parameters theta shared by states and actions, logits = start
             + features @ theta, theta moving by gradient steps. With None every logit is a parameter.
-        record: what is recorded beside the columns that always are; `Record()` by default.
+        record: records beside the columns that always are; `Record()` by default.
         progress: called now and then with the number of steps taken since the last call.
 
     Raises:

@@ -21,7 +21,7 @@ from simulations.engine.array_types import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """What to record beside the columns that always are. Raises ValueError for impossible counts."""
+    """Choice of records beside the columns that always are. Raises ValueError for impossible counts."""
 
     logits: bool = False
     """Whether to keep the logits of each record."""

@@ -233,7 +233,7 @@ def _error(values: np.ndarray, n_draws: int = 1) -> Any:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Courses:
-    """What trained policies did; entropies are over the log of the number of actions."""
+    """The course of trained policies; entropies are over the log of the number of actions."""
 
     step: np.ndarray
     """[records]."""
@@ -246,7 +246,7 @@ class Courses:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """What is trained. A variant is a ceiling or a coin, with a factor of the learning rate."""
+    """The trained variants. Each is a ceiling or a coin, with a factor of the learning rate."""
 
     starts: tuple[float, ...]
     """The entropies of the tokens at the start."""

@@ -56,7 +56,7 @@ MOST_RUNS = 1_000_000
 NUMBERS = {"n_starts": 1, "seed": 0}
 """Top-level numbers and their defaults."""
 LISTS = "; values to go over belong in [grid]"
-"""What to do about a list where one value is asked for."""
+"""Advice on a list where one value is needed."""
 # Set by the sweep itself, or no data.
 _NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
                 Record: ("logits", "forecasts")}

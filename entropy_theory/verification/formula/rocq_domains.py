@@ -65,7 +65,7 @@ class Domains:
             return [_for_all(zip(axes, places, strict=True), p) for p in self.of(term, (*lead, *places))]
 
     def _own(self, term: Term, at: list[Index]) -> list[str]:
-        """What an operation on single numbers asks of its own arguments."""
+        """Return the conditions of an operation on single numbers on its own arguments."""
         name, parts, write = term.operation.name, term.arguments, self.writer.number
         if name == "divide" and not _is_nonzero_constant(parts[1]):
             return [f"{write(parts[1], at[1], 69)} <> 0"]

@@ -21,7 +21,7 @@ from entropy_theory.verification.formula.terms import (
 
 
 class Writing(Protocol):
-    """What operations, and the conditions that they are defined, ask of the writer (`rocq.Writer`)."""
+    """The methods of the writer that operations, and their domains, need (`rocq.Writer`)."""
 
     def number(self, term: Term, index: Index = (), level: int = 200) -> str: ...
     def atom(self, term: Term, index: Index = ()) -> str: ...

@@ -29,7 +29,7 @@ _MARK = 32
 
 
 def function(program: Program) -> Callable[..., None]:
-    """What takes the steps of a program: eight addresses and eight integers, as `traced.program` says."""
+    """Return the function of eight addresses and eight integers that takes the steps of a program."""
     with _LOCK:
         if program.digest not in _LOADED:
             _LOADED[program.digest] = _load(program)
