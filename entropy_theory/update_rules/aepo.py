@@ -10,8 +10,8 @@ Differences from the authors' code, and why:
   alpha is implicit in a row count (``form="code"`` does the same);
 - R is the binary reward, as printed; the code keeps rows whose group-normalized advantage exceeds 0.05,
   which drops prompts that are always answered right;
-- neither corrects the importance of pi^T, because the gradient at temperature 1 of samples drawn at T is
-  what moves entropy. A sampler-side correction would cancel AEPO's effect.
+- neither the code nor this rule corrects the importance of pi^T: the gradient at temperature 1 of samples
+  drawn at T moves entropy. A sampler-side correction would cancel AEPO's effect.
 
 AEPO's arXiv number, 2510.08141, now carries another text, SCOPE-RL, with the temperature clip(1 +
 target - H, .8, 1.2) in place of the switch (``control="proportional"``) and a theorem on samples of
@@ -20,8 +20,8 @@ either sign (`later-work.scope-rl-negatives`). The claims `aepo.theorem-4.3b` an
 
 The paper prints no alpha. The default 1 gives both batches the same total weight. Experiment
 ``aepo-figure-1`` counts the targets below log |A*| that are held: 4 % at alpha 0.1, 55 % at 0.5, 69 % at
-1 and 74 % at 2. The chatter around the target doubles from alpha 1 to 2, so there is little to gain above
-1. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
+1 and 74 % at 2. The chatter around the target doubles from alpha 1 to 2, so a larger alpha than 1 gains
+little. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
 """
 
 from __future__ import annotations

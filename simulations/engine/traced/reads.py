@@ -57,8 +57,8 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
         return False
     if not _alike(found, again):
         raise ValueError(
-            f"update rule '{rule.name}' returns other scores when it is called again on the same batch: "
-            "keep nothing from call to call and draw nothing, but read batch.step and batch.seed")
+            f"update rule '{rule.name}' returns other scores when it is called again on the same batch. "
+            "Keep nothing from call to call and draw nothing; read batch.step and batch.seed instead")
     summed = {name: value[..., twice, :] for name, value in found.items()}
     # What counts samples is another number of a listing, for which sums of rows stand.
     return not reads and _alike(summed, of_parts, _ACCURACY) and _alike(found, of_samples, _ACCURACY)
