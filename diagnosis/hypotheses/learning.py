@@ -16,7 +16,7 @@ MOST_BEGINS = 24
 """The most steps from which a gap between training and held-out is looked for: closer early, when more
 happens."""
 UNSURE = 1.5
-"""Standard errors by which a gain may be smaller than it seems, and the part that arrives larger."""
+"""Standard errors by which a gain may be smaller than it seems, and its arriving part larger."""
 
 def no_signal(facts: Facts) -> Finding | None:
     """Most groups have equal rewards, so that they give no gradient."""

@@ -10,9 +10,9 @@ kinds of prompt sets with several accepted answers each:
 - ``rare, shared``: the same, with parameters shared by prompts. Beside a logit of its own an answer has a
   bias common to all prompts, so that training on easy prompts moves the hard ones.
 
-The reported number is pass@k before a judge. The training verifier accepts more answers than the judge:
-only the ``passing`` likeliest of the start pass, all of them or fewer. A benchmark that tells sound
-answers from lucky ones is such a judge.
+The reported number is pass@k before a judge. Of the answers that the training verifier accepts it
+passes the ``passing`` likeliest of the start, all of them or fewer. A benchmark that tells sound answers
+from lucky ones is such a judge.
 """
 
 from __future__ import annotations

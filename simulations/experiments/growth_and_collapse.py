@@ -12,7 +12,7 @@ with one action ahead of all others, which are alike, as those of a language mod
   goes on.
 - *drift*: one token and a coin, from several entropies: is there a level to which they all drift?
 - planes of the change of entropy under coins: success rate by group size and by the number of prompts,
-  and optimizer by learning rate. A batch of several prompts is with and without shared parameters;
+  and optimizer by learning rate. Batches of several prompts are with and without shared parameters;
 - planes of the change of idle entropy with signal, by the number of idle tokens and of shared parameters;
 - *sampler*: one token with several right answers, sampled from a distribution that departs from the
   policy. How the probability is spread over them is idle. (A sampler would bend a coin that is an action

@@ -14,8 +14,8 @@ The second order holds while the logits move little: up to a mean square of some
 nat. With more, entropy falls at peaked policies too: logits that walk at random spread.
 
 Optimizers are compared at one length of steps. Each run's learning rate is set so that its logits move by
-``step_length`` per step, root mean square over actions. It is measured on a pilot of the same start. Runs
-come in pairs whose coins are opposite, so that what is of first order cancels.
+``step_length`` per step, root mean square over actions. The length is measured on a pilot of the
+same start. Runs come in pairs whose coins are opposite, so that effects of first order cancel.
 
 Each answer stands twice in the bandit, with its coin up and down, and both have one set of features. So
 draws of the pair are draws of the answer and a coin, and the logits of both move alike.
