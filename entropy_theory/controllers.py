@@ -109,8 +109,7 @@ class TemperatureSwitch(Controller):
     """AEPO's two-point controller (AEPO, Eq. 1): T = T_high if H < target, up to rounding, else T_low.
 
     It is always at one of its bounds, so a bound alone does not show that it can do no more. Staying
-    there
-    does: ``unswitched`` counts for how long the last temperature has been chosen.
+    at a bound does, so ``unswitched`` counts for how long the last temperature has been chosen.
 
     Raises ValueError for temperatures that are not above 0, T_low > T_high, or a target below 0.
     """

@@ -79,8 +79,7 @@ def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
 
 
 def first_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
-    """Return ``-Cov_pi(log pi, step)``, the first-order change of entropy (Cui et al., Lemma 1; AEPO, Eq.
-    6).
+    """Return ``-Cov_pi(log pi, step)``, the first-order change (Cui et al., Lemma 1; AEPO, Eq. 6).
 
     Args, returns, raises: as `exact`; ValueError also for a step at which the expansion overflows. The
     error is at most `remainder_bound`.

@@ -56,8 +56,7 @@ def same_log_prob(change: Array) -> Array:
 
 
 def equal(smallest: Array, largest: Array, magnitude: Array | None = None) -> Array:
-    """Return whether numbers from ``smallest`` to ``largest`` differ by rounding alone, elementwise:
-    boolean.
+    """Return whether numbers from ``smallest`` to ``largest`` differ by rounding alone: boolean.
 
     They do if they are less than `tolerance` of the larger magnitude apart, or equal.
 

@@ -214,8 +214,9 @@ class TokenTree:
         return visits * self.values(probabilities, self.edge_reward(1 / self.lengths))[0]
 
     def expectation_gradient(self, probabilities: Array, edge: Array) -> Array:
-        """``d V(root)/d logits`` with ``edge`` held fixed, ``d(s) pi(a|s) (Q - V)``: [..., states,
-        tokens].
+        """Return ``d V(root)/d logits`` with ``edge`` held fixed, [..., states, tokens].
+
+        It is ``d(s) pi(a|s) (Q - V)``.
 
         For ``edge = -log pi``, or ``r - lambda log pi``, it is the full gradient. The change of the edge
         itself adds zero, because ``E[d log pi] = 0`` (AEnt, Lemmas 1 and 3).

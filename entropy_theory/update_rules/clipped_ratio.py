@@ -66,8 +66,7 @@ def capped_exp(values: Array) -> Array:
 
 
 def unclipped(ratio: Array, advantage: Array, clip_low: Array, clip_high: Array) -> Array:
-    """Return a boolean mask: whether ``min(r A, clip(r, 1 - low, 1 + high) A)`` has a gradient (PPO's
-    rule).
+    """Return whether ``min(r A, clip(r, 1 - low, 1 + high) A)`` has a gradient (PPO's rule): boolean.
 
     A ratio at a bound, up to rounding, counts as unclipped.
     """

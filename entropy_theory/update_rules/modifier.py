@@ -90,8 +90,7 @@ def length_normalization(rule: UpdateRule) -> tuple[str, int | None]:
 def penalty_factor(
     batch: TokenBatch, base: UpdateRule, normalization: str | None = None
 ) -> TokenColumn:
-    """Return the factor with which a penalty of each token is averaged as ``base`` averages its own
-    terms.
+    """Return the factor of a penalty per token that averages it as ``base`` averages its own terms.
 
     [..., sequences, positions], 0 outside ordinary rows. ``normalization`` replaces the base's.
     """
