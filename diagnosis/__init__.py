@@ -1,15 +1,16 @@
-"""Says what happened to the entropy of a training run, from its log alone, and what to change.
+"""Diagnoses what happened to the entropy of a training run, from its log alone, and what to change.
 
     (run,) = training_logs.logs.read(["console.log"])
     found = diagnose(run)
     found.sentence, found.findings[0].evidence
 
-- `findings`: the words of a diagnosis, and its closed list of findings;
-- `phases`, `facts`: what can be told from noise, and when it turned;
-- `hypotheses`: one function a finding;
-- `remedies`, `whose`: what to change, and what the accounts of steps add;
-- `engine`: all of it; `command`, `text`, `page`: `policy-entropy diagnose`;
-- `live`: runs that go on, and `policy-entropy watch`.
+- `findings`: the words of a diagnosis, and its closed list of findings
+- `phases`, `facts`: what can be told from noise, and when it turned
+- `hypotheses`: one function per finding
+- `remedies`, `whose`: what to change, and what the accounts of steps add
+- `engine`: the whole diagnosis
+- `command`, `text`, `page`: the command `policy-entropy diagnose`
+- `live`: runs that go on, and the command `policy-entropy watch`
 
 Nothing here assumes which way reward and entropy go together: on public runs that turns with size.
 """

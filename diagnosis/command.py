@@ -46,10 +46,11 @@ def diagnose(
         reward: column of the training reward; by default found by its name.
         score: column of the held-out score; by default found by its name.
         step: column of the step; by default found by its name.
-        fail_on: exit with status 1 on one of these findings ("any": on any fault). They are converging,
-            collapse, dilution, explosion, truncation, length drift, no signal, held-out apart, clipping,
-            kl, mismatch, schedule, prompt order, restart, nothing learned, not finite, not enough.
-        json: write what was found to this file; "-" prints it.
+        fail_on: exit with status 1 on one of these findings, or with "any" on any fault. The findings are
+            converging, collapse, dilution, explosion, truncation, length drift, no signal, held-out
+            apart, clipping, kl, mismatch, schedule, prompt order, restart, nothing learned, not finite,
+            not enough.
+        json: write the findings to this file; "-" prints them.
         html: write a page for a browser to this file: curves with phases shaded, findings beside them.
     """
     check_names(fail_on)

@@ -1,4 +1,4 @@
-"""Diagnoses a run: judges all hypotheses, ranks what is likely, and says it in a sentence."""
+"""Diagnoses a run: judges all hypotheses, ranks the likely ones, and puts them into a sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXPLAINED_BY: Mapping[Name, frozenset[Name]] = {
     "schedule": frozenset(("mismatch",)),  # the samples of another policy lose reward at any step size
     "explosion": frozenset(("growth",)),
 }
-"""Findings that are left out where one of others is there, which explains what they see."""
+"""Findings that are left out where another one explains them."""
 SURE = 0.7
 """The least confidence of a finding that stands before what it leads to."""
 RUINED: frozenset[Name] = frozenset(
@@ -108,7 +108,7 @@ def _idle(facts: Facts) -> frozenset[str]:
 
 
 def _gained(facts: Facts, found: Finding) -> list[str]:
-    """Return what speaks against a fault: that the run gains all the same."""
+    """Return the evidence against a fault: the run gains all the same."""
     whole = next(facts.episodes(), None)
     if whole is None or not found.is_fault:
         return []

@@ -143,7 +143,7 @@ class Facts:
         """Return the highest confidence of an episode, and the latest of the largest that have it.
 
         Args:
-            judge: returns confidence and size of what happens in an episode.
+            judge: returns confidence and size of the change in an episode.
         """
         judged = [(*judge(episode), episode) for episode in self.episodes()]
         top = max((confidence for confidence, *_ in judged), default=0.0)
@@ -154,7 +154,7 @@ class Facts:
         return top, next(episode for _, size, episode in reversed(sure) if size >= 0.95 * largest)
 
     def move(self, quantity: Quantity, begin: float) -> Move | None:
-        """Return what a quantity does from a step to the end; None where it has fewer than two values."""
+        """Return the change of a quantity from a step to the end; None with fewer than two values."""
         return self.moves(quantity, float(begin))
 
     def line(self, quantity: Quantity) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The words of a diagnosis: phases, findings, remedies, what a log lacks."""
+"""The words of a diagnosis: phases, findings, remedies, and quantities that a log lacks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def short(value: float) -> str:
 
 
 def check_names(names: Collection[str]) -> None:
-    """Raise ValueError for a name that is no finding's, nor "any"."""
+    """Raise ValueError for a name that is neither a finding nor "any"."""
     for name in names:
         check_choice(name, (*NAMES, "any"), "finding")
 
@@ -79,8 +79,8 @@ class Remedy:
 
     Attributes:
         option: the engine's own option, as it is written for that engine.
-        size: what to set, and what supports it.
-        cost: what it costs.
+        size: the value to set, and its evidence.
+        cost: the price of the change.
         page: the page of the documentation that shows it, or the command that prints it.
         at: file and line of the option in the engine's source; "" where the engine is not known.
     """
@@ -94,7 +94,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A named hypothesis about a run, with what the log says for it and against it.
+    """A named hypothesis about a run, with the evidence of its log for it and against it.
 
     Attributes:
         confidence: from 0 to 1.
@@ -144,18 +144,18 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What happened in a run.
+    """The diagnosis of a run.
 
     Attributes:
         run: the log's path, and the run's name where it has several.
-        engine: whose names the columns have; "" where no engine's.
-        sentence: what to say first.
+        engine: the engine that gives columns such names; "" for none.
+        sentence: the diagnosis in one sentence.
         phases: in order; empty where there is too little.
         findings: the likeliest and gravest first.
-        missing: what would tell more, had it been logged.
+        missing: quantities that would tell more, had they been logged.
         taken: by quantity.
         parts: whose doing the entropy's change is, nats (`diagnosis.whose.doers`).
-        notes: what the reader of the log left out, changed or chose.
+        notes: parts of the log that its reader left out, changed or chose.
     """
 
     run: str

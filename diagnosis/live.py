@@ -27,12 +27,12 @@ class Verdicts:
     """The diagnoses of a run so far.
 
     Args:
-        name: what the run is called.
-        every: of records that are added, a diagnosis is made after so many.
-        records: those of the run so far.
+        name: name of the run.
+        every: number of added records after which a new diagnosis is made.
+        records: the records of the run so far.
 
     Raises:
-        ValueError: an ``every`` that is no whole number of at least 1.
+        ValueError: ``every`` is not a whole number of at least 1.
     """
 
     def __init__(self, name: str, *, every: int = 10, records: Iterable[Mapping[str, Any]] = ()):
@@ -44,17 +44,17 @@ class Verdicts:
         """The last diagnosis."""
 
     def add(self, record: Mapping[str, Any]) -> str | None:
-        """Add a step's record; return what there is to say, if the verdict changed."""
+        """Add a step's record; return a message if the verdict changed."""
         self._records.append(record)
         return None if len(self._records) % self._every else self.judge(self._records)
 
     def judge(self, records: Sequence[Mapping[str, Any]]) -> str | None:
-        """Diagnose a run of which these are all records; return what to say, if the verdict changed."""
+        """Diagnose a run from all its records; return a message if the verdict changed."""
         runs = from_records(records, self._name)
         return self.look(runs) if runs and runs[-1].series else None
 
     def look(self, runs: Sequence[Run]) -> str | None:
-        """Diagnose the last of some runs; return what to say, if the verdict changed."""
+        """Diagnose the last of some runs; return a message if the verdict changed."""
         *others, run = runs
         before, self.found = self.found, diagnose(run, others)
         if before is not None and _names(before) == _names(self.found):
@@ -88,7 +88,7 @@ def watch(
             runs the last is watched.
         every: seconds between looks at the files.
         once: look once and end; a log without numbers is then an error.
-        fail_on: end with status 1 as soon as one of these findings is there ("any": any fault).
+        fail_on: end with status 1 as soon as one of these findings is there, or with "any" on any fault.
     """
     check_names(fail_on)
     if not logs:

@@ -37,7 +37,7 @@ def page(runs: Sequence[Run], found: Sequence[Diagnosis]) -> str:
     """Return the page of some runs, a whole HTML document; several are overlaid."""
     single = len(found) == 1
     title = f"Diagnosis of {Path(found[0].run).name}" if single else f"Diagnosis of {len(found)} runs"
-    lead = found[0].sentence if single else "What was found in each run stands beside the curves."
+    lead = found[0].sentence if single else "The findings of each run stand beside its curves."
     notes = [note for number, one in enumerate(found, 1) for note in _notes(one, 0 if single else number)]
     marks = ["Shades are phases; a dotted line is where a finding begins."] if single else []
     sections: list[Section] = [("What happened", [*marks, Beside(list(_figures(runs, found)), notes)])]
@@ -93,7 +93,7 @@ def _figures(runs: Sequence[Run], found: Sequence[Diagnosis]) -> Iterator[pages.
 
 
 def _law(run: Run) -> list[str]:
-    """What `fit` tells of the run; empty where entropy or reward was not logged, or too little."""
+    """Return the text of `fit` on the run; empty where too little entropy or reward was logged."""
     if not {"entropy", "reward"} <= run.series.keys():
         return []
     step, entropy, reward = run.series["entropy"].beside(run.series["reward"])

@@ -2,10 +2,10 @@
 
 In a phase each series is a straight line (positive quantities in logarithms). The cut is the exact
 optimum over all cuts, by dynamic programming on at most `BINS` bins. A cut has to gain more than noise
-does: a boundary more frees a level and a slope of each of S series, so by chance it gains a chi-square of
-2 S degrees of freedom, and the best of all places exceeds `2 S + 2 sqrt(2 S x) + 2 x` with probability
-below e^-x each (Laurent and Massart 2000, lemma 1). Noise is measured about the lines of a finer cut, and
-its variance counts times the correlation time. Of 100 runs of six series of noise, those with a lag-1
+would. One more boundary frees a level and a slope of each of S series, so noise gains a chi-square of
+2 S degrees of freedom. The best of all places exceeds `2 S + 2 sqrt(2 S x) + 2 x` with probability below
+e^-x each (Laurent and Massart 2000, lemma 1). Noise is measured about the lines of a finer cut, and its
+variance is multiplied by the correlation time. Of 100 runs of six series of noise, those with a lag-1
 correlation of .5 are cut in 4 (60 steps) and 0 (200), those with .9 in 36, 18 and 0 (1,000).
 """
 

@@ -1,4 +1,4 @@
-"""What to change for a finding, and what logs a missing quantity, in each engine (remedies.toml)."""
+"""Changes for a finding, and settings that log a missing quantity, in each engine (remedies.toml)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _table() -> dict[str, Any]:
 def remedies(
     finding: Name, engine: str, idle: frozenset[str] = frozenset()
 ) -> tuple[Remedy, ...]:
-    """Return what to change, the first thing first; in words where the engine is not known.
+    """Return the changes for a finding, the first one first; in words where the engine is not known.
 
     Args:
         finding: its name.
@@ -44,13 +44,13 @@ def remedies(
 
 
 def _address(page: str) -> str:
-    """Where a reader finds a page: what is shown of a rule is printed by a command."""
+    """Return where a reader finds a page: a rule's page is printed by a command."""
     folder, _, rule = page.rpartition("/")
     return f"policy-entropy rules {rule}" if folder == "rules" else f"docs/{page}.md"
 
 
 def missing(known: frozenset[Quantity], engine: str, *, has_parts: bool) -> tuple[Missing, ...]:
-    """Return what a log lacks, with the setting that logs it.
+    """Return the quantities that a log lacks, with the settings that log them.
 
     Args:
         known: the quantities that it has.

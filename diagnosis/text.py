@@ -11,7 +11,7 @@ from entropy_theory.training_logs.names import Quantity
 
 WIDTH = 100
 SHOWN: tuple[Quantity, ...] = ("entropy", "reward", "length", "score", "truncated")
-"""What is shown of phases and of several runs, in that order."""
+"""The quantities shown of phases and of several runs, in their order."""
 MOST_FINDINGS, MOST_REMEDIES = 4, (2, 1)
 """How many findings of a run are on a screen, and remedies of the first ones; `--json` has all."""
 

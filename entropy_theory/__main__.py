@@ -49,16 +49,16 @@ def verify(
 ) -> int:
     """Check claims and compare their verdicts with the accepted ledger (exit status 1 if they differ).
 
-    The words of the claims that are not checked are compared with the accepted ones, too.
+    The words of claims that are not checked are compared with the accepted words, too.
 
     Args:
         ids: claims to check; all of them by default.
-        profile: smoke has smaller searches (well under a minute in all); default and full are the same
-            here, the searches of the accepted ledger.
+        profile: smoke has smaller searches and takes well under a minute; default and full both take the
+            searches of the accepted ledger.
         quick: the same as --profile smoke.
         json: write the full ledger, evidence included, to this file; "-" prints it.
         jobs: claims checked at once; one per core by default.
-        seed: seed of all searches; verdicts should be those of any other.
+        seed: seed of all searches; the verdicts should not depend on it.
         update_ledger: make the verdicts of this run the accepted ones.
     """
     if update_ledger and seed:
@@ -96,7 +96,7 @@ def claims(claim_id: tyro.conf.Positional[str] = "", /, *, json: Path | None = N
 
     Args:
         claim_id: which claim; all of them are listed by default.
-        json: write the list, or what the accepted ledger says of the claim, to this file; "-" prints it.
+        json: write the list, or the claim's entry in the accepted ledger, to this file; "-" prints it.
     """
     if not claim_id:
         return list_claims(json=json)
@@ -109,7 +109,7 @@ def claims(claim_id: tyro.conf.Positional[str] = "", /, *, json: Path | None = N
 
 
 def rules(name: tyro.conf.Positional[str] = "", /, *, json: Path | None = None) -> int:
-    """List the update rules, or print one with its options, their defaults and what they mean.
+    """List the update rules, or print one with its options, their defaults and meanings.
 
     examples:
       policy-entropy rules
@@ -149,10 +149,10 @@ def table(*, output: Path | None = None) -> int:
 
 
 def sign(ids: tyro.conf.Positional[tuple[str, ...]], /) -> int:
-    """Record that claims' title and words were read against what `statement` prints, and say no more.
+    """Record that claims' title and words were compared with the output of `statement`.
 
     Args:
-        ids: the claims that were read; a change of the words or of what they were read against voids it.
+        ids: the claims that were read; a change of the words or of that output voids the record.
     """
     if not ids:
         raise ValueError("give the ids of the claims that were read: sign ID ...")
@@ -180,7 +180,7 @@ def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
 
 
 def _show_accepted(claim: Claim) -> int:
-    """Print a claim with the accepted ledger's verdict, where what checks it is not installed."""
+    """Print a claim with the accepted ledger's verdict, where SymPy is not installed."""
     record = ledger.read_accepted()[claim.id]
     print("SymPy is not installed, so nothing is checked here: this is the accepted ledger's verdict")
     report.print_claim(claim, proofs.evidence(claim), Verdict(
@@ -201,7 +201,7 @@ def check(
 ) -> int:
     """Check the claims and the update rules in a Python file of your own.
 
-    Exit status 1 unless all claims hold and all rules keep what every rule must keep. A broken clause
+    Exit status 1 unless all claims hold and all rules keep the clauses of every rule. A broken clause
     comes with a small batch that breaks it.
 
     examples:
@@ -213,9 +213,9 @@ def check(
             (which are checked with their defaults) or instances of them.
         profile: smoke has smaller searches; default and full are the same here.
         quick: the same as --profile smoke.
-        json: write the ledger of these claims, and what was found on the rules, to this file, or "-".
+        json: write the ledger of these claims, and findings on the rules, to this file; "-" prints it.
         jobs: claims checked at once; one per core by default.
-        seed: seed of all searches and batches; what holds should hold at any other.
+        seed: seed of all searches and batches; the verdicts should not depend on it.
     """
     effort = _effort(profile, quick, seed)
     check_file(file, "a Python file with claims or update rules")
@@ -237,7 +237,7 @@ def check(
 
 
 def statement(claim_id: tyro.conf.Positional[str], /) -> int:
-    """Print what a proof of a claim has to prove in Rocq: its formula, and what is proved beside it.
+    """Print the theorems that a proof of a claim has to prove in Rocq: its formula, and those beside it.
 
     Args:
         claim_id: which claim.
@@ -257,8 +257,8 @@ def prove(
 ) -> int:
     """Have the proof kernel (Rocq) check the proofs of claims; unchanged files are not compiled again.
 
-    The verdict is that of its independent checker, coqchk. Without ids what the definitions must satisfy
-    is checked too. Exit status 1 if a proof is not accepted.
+    The verdict is that of its independent checker, coqchk. Without ids the conditions on the definitions
+    are checked too. Exit status 1 if a proof is not accepted.
 
     examples:
       policy-entropy prove
@@ -267,8 +267,8 @@ def prove(
     Args:
         ids: claims whose proofs are checked; all that have one by default.
         refuted: check the theorems that claims are false too, which takes four minutes more.
-        accept: write refutations, and make what was accepted the committed record, with its statements.
-        json: write what the kernel said of each claim to this file; "-" prints it.
+        accept: write refutations, and rewrite the record of accepted proofs, with their statements.
+        json: write the kernel's answer on each claim to this file; "-" prints it.
         jobs: files compiled at once; one per core by default.
     """
     chosen = _chosen(all_claims(), ids)
@@ -286,7 +286,7 @@ def prove(
 
 
 def _effort(profile: Effort, quick: bool, seed: int) -> Profile:
-    """Return how much work the options ask for."""
+    """Return the profile that the flags choose."""
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
     if quick and profile == "full":
@@ -295,7 +295,7 @@ def _effort(profile: Effort, quick: bool, seed: int) -> Profile:
 
 
 def _check_rule(label: str, rule: UpdateRule, effort: Profile) -> dict[str, Any]:
-    """Check a rule, print what was found, and return it as a record."""
+    """Check a rule, print the findings, and return them as a record."""
     findings = rule_contract.check_rule(
         rule, repeats=3 if effort.is_quick else 8, seed=effort.seed)
     try:

@@ -1,21 +1,23 @@
 """Accounts for a change of mean entropy: how much of it each part of a step of the parameters caused.
 
 The mean entropy H of fixed states is a function of the parameters theta, whatever the model, the rule and
-the optimizer. For a step d that is the sum of parts d_k,
+the optimizer. A step d is the sum of parts d_k. Each part has a forecast and an account:
 
     forecast   <grad H(theta), d_k>                           before the step, to first order;
     account    <integral_0^1 grad H(theta + t d) dt, d_k>     after it, along the straight path.
 
-The account's parts add up to H(theta + d) - H(theta), whatever the size of the step, but for the error of
-the quadrature that stands in for the integral. That error is seen: the change itself is measured. For
+The account's parts add up to H(theta + d) - H(theta) for a step of any size, except for the error of the
+quadrature that stands in for the integral. The change itself is measured, so this error is seen. For
 independent logits the forecast is that of Cui et al., Lemma 1, and AEPO, Eq. 6 (`entropy_change`).
 
-The slope at theta is there from the forecast, so that Radau's rule of two points, 1/4 of the slope at 0
-and 3/4 of that at 2/3, is exact for slopes of degree 2 at the price of the trapezoid, which is for those
-of degree 1. A path that it does not account for is refined by halving: with the trapezoid T of n
-intervals and the mean M at their midpoints, that of 2n is (T + M) / 2 and Simpson's rule (T + 2 M) / 3.
-Slopes may be numbers, vectors, or the gradients of a model, and each is added to a sum as it is taken:
-Radau's rule holds one sum, in the place of the slope at theta, and halving two.
+The forecast has taken the slope at theta already. Radau's rule of two points, 1/4 of the slope at 0 and
+3/4 of that at 2/3, is therefore exact for slopes of degree 2. It costs as much as the trapezoid, which is
+exact for degree 1 alone. Where Radau's rule leaves a residual the path is halved. Let T be the trapezoid
+of n intervals and M the mean at their midpoints: the trapezoid of 2n intervals is ``(T + M) / 2``, and
+Simpson's rule is ``(T + 2 M) / 3``.
+
+Slopes may be numbers, vectors, or the gradients of a model. Each is added to a sum as it is taken, so
+Radau's rule holds one sum in the place of the slope at theta, and halving holds two.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def along_path(
         project: gives the inner product of a slope with the step, nats.
         measured: the change to be accounted for, nats.
         share: the largest residual to stop at, as a share of abs(measured); above 0.
-        rounding: what rounding alone may leave of it, nats.
+        rounding: the part of it that rounding alone may leave, nats.
         most_points: at most so many points are taken; at least 2.
         ends_only: whether the path has no points between its ends, as that of weights of few bits: the
             trapezoid is then all there is.
@@ -142,9 +144,9 @@ class Account:
     """A step's entropy change, forecast and accounted for, by the parts of the step; nats."""
 
     forecast_parts: dict[str, float]
-    """What each part was to do to first order; their sum is the forecast."""
+    """First-order change that each part was forecast to cause; the sum is the forecast."""
     parts: dict[str, float]
-    """What each part did along the step; their sum is the accounted change."""
+    """Change that each part caused along the step; the sum is the accounted change."""
     measured: float
     points: int
     """The number of points at which the gradient of the entropy was taken."""
@@ -163,7 +165,7 @@ class Account:
 
     @property
     def residual(self) -> float:
-        """What is left of the measured change."""
+        """The measured change minus the accounted one."""
         return self.measured - self.accounted
 
 

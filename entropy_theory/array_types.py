@@ -1,9 +1,9 @@
 """Annotations of arrays by shape: the axes that an argument has, and the sizes that must agree.
 
-`jaxtyping` reads them: ``"*states actions"`` is any number of leading axes, called states, and a last
-one, called actions. Within one call an axis of one name has one size, so that a temperature for each
-state and logits of other states do not go together; ``#`` marks axes that broadcast. Nothing is
-checked in ordinary use. The tests check every call of the annotated modules (``tests/conftest.py``).
+`jaxtyping` reads them: ``"*states actions"`` means any number of leading axes, called states, and a last
+axis, called actions. Within one call an axis of one name has one size: a temperature for each state does
+not go with logits of other states. ``#`` marks axes that broadcast. Nothing is checked in ordinary use.
+The tests check every call of the annotated modules (``tests/conftest.py``).
 
 The functions take numpy arrays and torch tensors alike, for which Python has no common class: to a
 static checker such an array is `Any`.

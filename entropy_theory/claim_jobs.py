@@ -1,8 +1,9 @@
 """Checks many claims at once, with one process for each claim and a time limit for each check.
 
 A worker process runs a claim's checks in order and reports each as it starts and ends. A check that
-exceeds its limit is killed with its process and recorded as a time-out, and a fresh worker goes on with
-the next check; so nothing that hangs, in SymPy or in a user's margin, can stop a run or pass for a pass.
+exceeds its limit is killed with its process and recorded as a time-out. A fresh worker goes on with the
+next check. So a check that hangs, in SymPy or in a user's margin, can neither stop a run nor count as
+passed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Closed-loop controllers, which turn a measured entropy into the next temperature or coefficient.
 
-A controller reads a mean over the ordinary rows of all ranks, measured on the policy that is about to
-be updated: the true mean token entropy at temperature 1 (`token_batch.mean_entropy`), or the clamped
-entropy where ``reads`` says so. It holds whatever state a checkpoint must restore.
+A controller reads a mean over the ordinary rows of all ranks, measured on the policy that is about to be
+updated. It is the true mean token entropy at temperature 1 (`token_batch.mean_entropy`), or the clamped
+entropy where ``reads`` names it. A controller holds whatever state a checkpoint must restore.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class EntropyForecast:
     base: Array
     """The change without the bonus, scalar or [runs], nats a batch."""
     per_unit: Array
-    """What each unit of the coefficient adds, scalar or [runs], nats a batch."""
+    """Change that each unit of the coefficient adds, scalar or [runs], nats per batch."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,7 +52,7 @@ class Controller(ABC):
     leaves ``target`` as it is."""
 
     def aim(self, step: int, ahead: int = 1) -> None:
-        """Set the target to what the schedule says, if there is one; call it before `observe`.
+        """Set the target from the schedule, if there is one; call it before `observe`.
 
         Args:
             step: the number of optimizer steps taken.
@@ -86,11 +86,11 @@ class Controller(ABC):
         """
 
     def report(self) -> dict[str, Array]:
-        """What a log should show of the last observation beside the setting, scalar or [runs] each."""
+        """Return numbers of the last observation for a log, beside the setting; each scalar or [runs]."""
         return {}
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint stores, JSON-like."""
+        """Return the state for a checkpoint, JSON-like."""
         return {name: _plain(getattr(self, name)) for name in self.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -108,8 +108,8 @@ class Controller(ABC):
 class TemperatureSwitch(Controller):
     """AEPO's two-point controller (AEPO, Eq. 1): T = T_high if H < target, up to rounding, else T_low.
 
-    It is always at one of its bounds, so that what says that it can do no more is that it stays there:
-    how long the last temperature has been chosen is counted (``unswitched``).
+    It is always at one of its bounds, so a bound alone does not show that it can do no more. Staying
+    at a bound does, so ``unswitched`` counts for how long the last temperature has been chosen.
 
     Raises ValueError for temperatures that are not above 0, T_low > T_high, or a target below 0.
     """
@@ -173,7 +173,7 @@ class TemperatureSwitch(Controller):
 
 @dataclass(kw_only=True, slots=True)
 class ProportionalTemperature(TemperatureSwitch):
-    """T = clip(1 + gain (target - H), T_low, T_high), AEPO's later form (SCOPE-RL, gain 1)."""
+    """``T = clip(1 + gain (target - H), T_low, T_high)``, AEPO's later form (SCOPE-RL, gain 1)."""
 
     gain: float = 1.0
     """Temperature per nat below the target."""
@@ -194,11 +194,13 @@ class ProportionalTemperature(TemperatureSwitch):
 class AdaptiveCoefficient(Controller):
     """AEnt's coefficient (AEnt, Eq. 4.1): it moves while the clamped entropy is outside a band.
 
-    lambda <- clip(lambda - rate [min(H~ - entropy_low, 0) + max(H~ - entropy_high, 0)], low, high),
-    after ``warm_up_steps`` observations.
+    After ``warm_up_steps`` observations each one sets
 
-    Raises ValueError for a band or a box whose ends are the wrong way round, a band at infinity, a rate
-    below 0, or a coefficient or rate that is not finite.
+        lambda <- clip(lambda - rate * excess, low, high)
+        excess = min(H~ - entropy_low, 0) + max(H~ - entropy_high, 0).
+
+    Raises ValueError for a band or a box whose ends are the wrong way round, and for a band at infinity.
+    The coefficient and the rate have to be finite, and the rate at least 0.
     """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "observations")
@@ -247,10 +249,10 @@ class AdaptiveCoefficient(Controller):
 class TargetEntropyCoefficient(Controller):
     """A coefficient that rises by a step while H <= target and falls while H is above (Skywork-OR1).
 
-    Above the target the coefficient that acts is 0, whatever value it has reached, as in TRL; but the
-    entropy that decides is that of the policy about to be updated, in TRL that of the policy before.
-    Where ``low`` is below 0 it is two-sided: a coefficient that has fallen below 0 acts above the target,
-    and not at or below it.
+    Above the target the coefficient that acts is 0, whatever value it has reached, as in TRL. The entropy
+    that decides belongs to the policy about to be updated; in TRL it belongs to the policy before. Where
+    ``low`` is below 0 it is two-sided: a coefficient that has fallen below 0 acts above the target, and
+    not at or below it.
 
     Saturated: the step leads beyond a bound, where the coefficient stays. It is counted (``saturated``).
     """
@@ -301,7 +303,7 @@ class TargetEntropyCoefficient(Controller):
 
 @dataclass(kw_only=True, slots=True)
 class ProportionalIntegral(Controller):
-    """EntroPIC's coefficient (arXiv 2511.15248): K_p (H - target) + K_i S, within [-1, 1].
+    """EntroPIC's coefficient (arXiv 2511.15248), ``K_p (H - target) + K_i S``, within [-1, 1].
 
     S is the sum of H - target over the observations before. The coefficient is above 0 while entropy is
     too high.

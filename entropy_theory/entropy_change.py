@@ -1,17 +1,18 @@
-"""How entropy moves when logits move by a step, and what a tempered REINFORCE step does to it.
+"""How entropy moves when logits move by a step, also by a step of tempered REINFORCE.
 
-Notation: z logits, pi = softmax(z), d the logit step, H entropy, A* the correct set, T temperature,
-c_a = pi_a (z_a - E_pi z) = Cov_pi(z, delta_a), C = E_pi[c] = Cov_pi(z, pi), eta the learning rate.
+Notation: z logits, pi = softmax(z), d the logit step, H entropy, A* the correct set, T temperature, eta
+the learning rate. Further, ``c_a = pi_a (z_a - E_pi z) = Cov_pi(z, delta_a)`` and
+``C = E_pi[c] = Cov_pi(z, pi)``.
 
-- exact change:  H(z + d) - H(z) = -Cov_pi(pi'/pi, log pi) - KL(pi' || pi), for any step d;
-- first order:   -Cov_pi(log pi, d)                (Cui et al., Lemma 1; AEPO, Eq. 6);
-- second order:  adds -(1/2) E_pi[(1 + log pi + H)(d - E d)^2];
-- noise of mean 0 and covariance C:  -(1/2) E_pi[(1 + log pi + H)(C_aa - 2 (C pi)_a + pi' C pi)];
+- exact change: ``H(z + d) - H(z) = -Cov_pi(pi'/pi, log pi) - KL(pi' || pi)``, for any step d;
+- first order: ``-Cov_pi(log pi, d)`` (Cui et al., Lemma 1, and AEPO, Eq. 6);
+- second order: adds ``-(1/2) E_pi[(1 + log pi + H)(d - E d)^2]``;
+- noise of mean 0 and covariance C: ``-(1/2) E_pi[(1 + log pi + H)(C_aa - 2 (C pi)_a + pi' C pi)]``;
 - AEPO, Theorem 4.3: one step of REINFORCE on samples of pi^T, binary reward, moves entropy at rate
-  F(T) = -sum_{A*} pi^T_a (c_a - C) per unit learning rate.
+  ``F(T) = -sum_{A*} pi^T_a (c_a - C)`` per unit learning rate.
 
-Differences such as c_a - C cancel to nothing in saturated policies; they are summed over pairs of
-actions instead (sum_b pi_b (c_a - c_b)), which keeps their sign (see ``_centered``).
+Differences such as ``c_a - C`` cancel to nothing in saturated policies. They are summed over pairs of
+actions instead, ``sum_b pi_b (c_a - c_b)``, which keeps their sign (see ``_centered``).
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ PAIRWISE_LIMIT = 2048
 
 
 def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
-    """H(softmax(logits + step)) - H(softmax(logits)), whatever the size of the step.
+    """Return ``H(softmax(logits + step)) - H(softmax(logits))``, whatever the size of the step.
 
-    Small steps keep their relative accuracy: where the logits move by less than 1 the change is
-    summed from its two exact parts, the covariance of pi'/pi with log pi and -KL(pi' || pi).
+    Small steps keep their relative accuracy. Where the logits move by less than 1 the change is summed
+    from its two exact parts, the covariance of pi'/pi with log pi and -KL(pi' || pi).
 
     Args:
         logits: [..., actions].
@@ -78,7 +79,7 @@ def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
 
 
 def first_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
-    """-Cov_pi(log pi, step): the entropy change to first order (Cui et al., Lemma 1; AEPO, Eq. 6).
+    """Return ``-Cov_pi(log pi, step)``, the first-order change (Cui et al., Lemma 1; AEPO, Eq. 6).
 
     Args, returns, raises: as `exact`; ValueError also for a step at which the expansion overflows. The
     error is at most `remainder_bound`.
@@ -132,11 +133,12 @@ def of_noise(logits: BroadcastLogits, covariance: Array) -> BroadcastPerState:
 
 
 def of_isotropic_noise(logits: BroadcastLogits) -> BroadcastPerState:
-    """Cov_pi(pi, log pi) - (1 - sum pi^2)/2: `of_noise` where each logit has its own, of variance 1.
+    """Return ``Cov_pi(pi, log pi) - (1 - sum pi^2)/2``, `of_noise` for independent noise of variance 1.
 
-    1 - sum pi^2 is the probability that two samples differ. The change is above 0 at peaked policies,
-    where the covariance is larger than half of it: where an action has a probability above .8240. It is
-    below 0 where logits are within 1.5434 of each other (claim ``extension.isotropic-noise``).
+    ``1 - sum pi^2`` is the probability that two samples differ. The change is above 0 at peaked policies,
+    where an action has a probability above .8240: there the covariance is larger than half of that
+    probability. The change is below 0 where logits are within 1.5434 of each other (claim
+    ``extension.isotropic-noise``).
 
     Args, returns, raises: as `of_noise`; nats for each unit of variance.
     """
@@ -199,10 +201,10 @@ def remainder_bound(n_actions: int, step: Values) -> PerState:
 def tempered_reinforce_step(
     logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature, learning_rate: float = 1.0
 ) -> BroadcastPerAction:
-    """Expected logit step of REINFORCE on samples of pi^T with reward 1 on the correct set.
+    """Return the expected logit step of REINFORCE on samples of pi^T, with reward 1 on the correct set.
 
-    eta (1_{A*} pi^T - pi^T(A*) pi): samples at temperature T, gradient of log pi at temperature 1
-    (AEPO, Eqs. 4 and 5).
+    The step is ``eta (1_{A*} pi^T - pi^T(A*) pi)``. Samples have temperature T, and the gradient is that
+    of log pi at temperature 1 (AEPO, Eqs. 4 and 5).
 
     Args:
         logits: [..., actions].
@@ -226,7 +228,7 @@ def tempered_reinforce_step(
 def tempered_reinforce_rate(
     logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature
 ) -> BroadcastPerState:
-    """F(T) = -sum_{A*} pi^T_a (c_a - C): entropy per unit learning rate (AEPO, Theorem 4.3).
+    """Return F(T) = ``-sum_{A*} pi^T_a (c_a - C)``, entropy per unit learning rate (AEPO, Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`.
 
@@ -243,7 +245,7 @@ def tempered_reinforce_rate(
 def tempered_reinforce_rate_slope(
     logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature
 ) -> BroadcastPerState:
-    """dF/dT = T^-2 sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C) (AEPO, proof of Theorem 4.3).
+    """Return ``dF/dT = T^-2 sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C)`` (AEPO, proof of Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`; zero at T = inf.
 
@@ -264,16 +266,16 @@ def tempered_reinforce_rate_slope(
 
 
 def sign_change_temperature(logits: Logits, correct: CorrectSet) -> PerState:
-    """T0, where F changes sign: F(T) < 0 for T < T0 and F(T) > 0 for T > T0.
+    """Return T0, where F changes sign: F(T) < 0 for T < T0 and F(T) > 0 for T > T0.
 
-    F changes sign at most once (claim ``extension.global-tempering``). Found by bisection on
+    F changes sign at most once (claim ``extension.global-tempering``). T0 is found by bisection on
     log(1/T) to the last bit.
 
     Args, raises: as `tempered_reinforce_step` (without a temperature).
 
     Returns:
-        [...]: 0 where tempered REINFORCE raises entropy at every T, inf where it lowers it at every
-        T, NaN where F is zero for every T (a uniform policy, for one).
+        [...]. It is 0 where tempered REINFORCE raises entropy at every T, and inf where it lowers entropy
+        at every T. It is NaN where F is zero for every T, as for a uniform policy.
     """
     logits, correct = _checked_correct(logits, correct)
     xp = namespace(logits)
@@ -329,8 +331,8 @@ def _checked_correct(logits: Array, correct: Array) -> tuple[Array, Array]:
     mask = xp.broadcast_to(mask, logits.shape)
     if not bool(xp.all(xp.any(mask, axis=-1))):
         raise ValueError(
-            "empty correct set: mark at least one action of each state as correct (drop states "
-            "that have none: they give REINFORCE no gradient)"
+            "empty correct set: mark at least one action of each state as correct, or drop the states "
+            "that have none, which give REINFORCE no gradient"
         )
     return logits, mask
 

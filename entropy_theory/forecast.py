@@ -2,15 +2,15 @@
 
 Three forecasts of one optimizer step, so that errors have addresses:
 
-(i)   from the coefficients, under the tabular assumption (independent logits; per unit learning
-      rate): a token with score s at a state with policy pi moves that state's entropy by
-      -weight s (S_a - E_pi S), S_a = pi_a (log pi_a + H); an entropy term with coefficient c adds
-      weight c sum_a S_a^2;
-(ii)  first order from the measured logit change, -Cov_pi(log pi, dz) (`entropy_change.first_order`);
+(i)   from the coefficients, per unit learning rate. It assumes independent logits, as in a table. A token
+      with score s at a state with policy pi moves that state's entropy by ``-weight s (S_a - E_pi S)``,
+      where ``S_a = pi_a (log pi_a + H)``. An entropy term with coefficient c adds ``weight c sum_a
+      S_a^2``.
+(ii)  first order from the measured logit change, ``-Cov_pi(log pi, dz)`` (`entropy_change.first_order`).
 (iii) exact from the measured logit change (`entropy_change.exact`).
 
 (iii) is the measured entropy change. (i) - (ii) is the error of the tabular assumption, (ii) - (iii)
-the error of first order. `compare` says which dominates over a run.
+the error of first order. `compare` tells which dominates over a run.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def clamped_alignment(logits: Array, removed_fraction: float) -> Array:
 def token_contributions(
     batch: TokenBatch, scores: Array, state_terms: dict[str, Array], statistics: StateStatistics
 ) -> Array:
-    """Forecast (i), token by token: what each row does to the entropy of its own state.
+    """Forecast (i), token by token: the effect of each row on the entropy of its own state.
 
     Args:
         batch: supplies ``weight`` and ``mask``.

@@ -1,4 +1,4 @@
-"""The controller that steers by a forecast of what its coefficient does to entropy."""
+"""The controller that steers by a forecast of its coefficient's effect on entropy."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ from entropy_theory.controllers import (
 from entropy_theory.policy import array_like, namespace
 
 POWERLESS = 1e-9
-"""Nats a batch: a coefficient whose whole range moves entropy by less needs a billion batches for a nat,
-and its forecast is rounding of the other terms' changes."""
+"""A range of coefficients is powerless if it moves entropy by less, in nats per batch. It would need a
+billion batches for a nat, and its forecast is rounding of the other terms' changes."""
 
 
 @dataclass(kw_only=True, slots=True)
 class ForecastCoefficient(Controller):
     """The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
 
-        wanted      = (target - H) / horizon + (next target - target),
-        coefficient = (wanted - base - bias) / per_unit, clipped to [low, high],
+        wanted      = (target - H) / horizon + (next target - target)
+        coefficient = (wanted - base - bias) / per_unit, clipped to [low, high]
 
-    with base and per_unit exponential means of the forecasts (those of single batches are noise, and a
-    coefficient that follows it costs reward). What first order leaves is fed back slowly: bias is the
-    mean, over ``feedback_horizon`` batches, of the measured change less the forecast one. As the forecast
-    is that of the coefficient that acted, bounds wind nothing up. Where forecasts are exact but for a
-    constant the distance to the target shrinks by 1 - 1/horizon a batch, and the constant's part by
-    1 - 1/feedback_horizon, whether the target rests or moves: where the schedule leads is fed forward. A
-    jump asks for more than one batch can give; the coefficient is at its bound for that batch, counted.
+    Here base and per_unit are exponential means of the forecasts. Forecasts of single batches are noise,
+    and a coefficient that follows noise costs reward. Errors of first order are fed back slowly: bias is
+    the mean, over ``feedback_horizon`` batches, of the measured change minus the forecast. The forecast
+    is made for the coefficient that acted, so bounds wind nothing up.
+
+    Take forecasts that are exact except for a constant. The distance to the target then shrinks by
+    ``1 - 1/horizon`` per batch, and the constant's part of it by ``1 - 1/feedback_horizon``. This holds
+    for a target that moves, too, because the schedule's next move is fed forward. A jump asks for more
+    than one batch can give: the coefficient is at its bound for this batch, and it is counted.
 
     - Two-sided: above the target the coefficient is below what holds entropy, and negative if ``low``
       allows.
@@ -71,7 +73,7 @@ class ForecastCoefficient(Controller):
     per_unit: Array | None = None
     """The mean of forecasts of a unit of coefficient, nats a batch; None before the first."""
     bias: Array = 0.0
-    """The mean of what the forecasts missed, nats a batch."""
+    """The mean error of the forecasts, nats per batch."""
     saturated: Array = 0.0
     """At how many observations the coefficient wanted was beyond a bound."""
     target_change: Array = 0.0
@@ -133,7 +135,7 @@ class ForecastCoefficient(Controller):
             per_unit if self.per_unit is None else _mean(self.per_unit, per_unit, self.smoothing))
 
     def report(self) -> dict[str, Array]:
-        """Return what the coefficient follows from, and how often it could not.
+        """Return the numbers that the coefficient follows from, and how often it could not.
 
         These are ``forecast_base``, ``forecast_per_unit`` and ``forecast_bias`` (means, nats a batch)
         once there was a forecast, ``coefficient_saturated`` and ``coefficient_held`` (counts so far).

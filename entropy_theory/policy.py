@@ -5,8 +5,8 @@ and torch tensors are accepted alike. A logit of -inf is an action that is never
 
 **One entropy.** Near a deterministic policy the usual formulas lose every digit: with a logit gap of
 30 in float32, ``logsumexp(z) - sum(p z)`` is off by 100 % and ``-sum(p log p)`` by 3 %. Here logits
-are shifted by their maximum and the normalizer is ``log1p`` of the sum over all *other* actions, so
-that entropy keeps full relative accuracy down to underflow.
+are shifted by their maximum, and the normalizer is ``log1p`` of the sum over all *other* actions. So
+entropy keeps full relative accuracy down to underflow.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from entropy_theory.array_types import (
 
 
 class ShiftedLogits(NamedTuple):
-    """Tempered logits shifted so that their maximum is 0, with what normalizes them."""
+    """Tempered logits shifted so that their maximum is 0, with their normalizer."""
 
     shifted: PerAction  # <= 0, -inf where the action is never taken
     exponentials: PerAction  # exp(shifted)
@@ -140,8 +140,7 @@ def shift_logits(logits: BroadcastLogits, temperature: Temperature = 1.0) -> Shi
     if not lacks_values(top) and not bool(xp.all(xp.isfinite(top))):
         raise ValueError(
             "logits must be finite or -inf (an action never taken), with one finite logit in each "
-            f"state; found {_first_bad_state(logits, top)}: look for a diverged or fully "
-            "masked policy"
+            f"state. Found {_first_bad_state(logits, top)}: look for a diverged or fully masked policy"
         )
     return _shift(logits, top_index, top, temperature)
 
@@ -245,7 +244,7 @@ def entropy_of(policy: ShiftedLogits, counts: Array | None = None) -> PerState:
     """Entropy of logits that are shifted already: [...], nats, as `entropy`.
 
     Args:
-        counts: as in `tied_entropy`; None: 1 each.
+        counts: as in `tied_entropy`; None counts each action once.
     """
     depth = _depth(policy)
     weights = policy.exponentials if counts is None else counts * policy.exponentials
@@ -288,8 +287,8 @@ def kept_actions(logits: Logits, removed_fraction: float) -> ActionMask:
         Boolean [..., actions].
 
     Raises:
-        ValueError: removed_fraction outside [0, 1), or so large that no action would stay; NaN logits,
-            which have no order; no action at all.
+        ValueError: removed_fraction outside [0, 1), or so large that no action would stay. NaN logits,
+            which have no order. No action at all.
     """
     logits = as_float_array(logits)
     xp = namespace(logits)
@@ -344,7 +343,7 @@ def tilt(logits: Logits) -> PerAction:
 
 
 def entropy_gradient(logits: Logits) -> PerAction:
-    """dH/dz_a = -pi_a (log pi_a + H): [..., actions], nats; sums to 0, exact zeros at -inf logits.
+    """Return ``dH/dz_a = -pi_a (log pi_a + H)``: [..., actions], nats; sums to 0, exact zeros at -inf.
 
     Given `clamped_logits`, it is the gradient of the clamped entropy with the kept actions held fixed.
     """

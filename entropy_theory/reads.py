@@ -23,9 +23,9 @@ name                   the coefficients depend on
 "seed"                 the seed of the run (`TokenBatch.seed`)
 ====================== ============================================================================
 
-What is moved is not what is read: a bonus on the entropy whose coefficient is a constant does not read
-the entropy. ``python -m entropy_theory check`` changes what a rule does not declare, and looks whether
-its coefficients move (`verification.rule_contract`).
+A rule need not read the quantity that it moves: a bonus on the entropy with a constant coefficient does
+not read the entropy. ``python -m entropy_theory check`` changes what a rule does not declare, and looks
+whether its coefficients move (`verification.rule_contract`).
 """
 
 from __future__ import annotations
@@ -39,4 +39,4 @@ EVERYTHING = frozenset({
 """All names. A rule or target that declares nothing is taken to depend on all of them."""
 NOTHING: frozenset[str] = frozenset()
 POOLABLE = frozenset({RATIO})
-"""What a rule may read if its rows of equal reward are to be summed, where every ratio is 1."""
+"""All that a rule may read if its rows of equal reward are to be summed, where every ratio is 1."""

@@ -16,17 +16,17 @@ from entropy_theory.array_types import Array
 from entropy_theory.policy import namespace
 
 ROUNDINGS = 8
-"""Weighted sums of up to so many terms, each product and partial sum rounded by at most half an ulp of
-the largest, differ by at most so many ulps where they would be equal without rounding."""
+"""Largest number of terms, and allowed difference in ulps, of two weighted sums that would be equal
+without rounding. Each product and each partial sum is rounded by at most half an ulp of the largest."""
 FLOAT32_EPS = 2.0**-23
 TOLERANCE = ROUNDINGS * FLOAT32_EPS
 """Relative difference, about 1e-6, up to which numbers of float32 or finer are equal."""
 FORWARD_ROUNDINGS = 64
-"""The allowed error of a log-probability, in roundings of 1. Each of L layers adds two updates, whose
-sum is rounded each time: errors of random sign grow as sqrt(2 L), up to 14 for 100 layers, and the
-head passes them on times the standard deviation of a state's logits, seldom above 4.5."""
+"""The allowed error of a log-probability, in roundings of 1. Each of L layers adds two updates, whose sum
+is rounded each time. Errors of random sign grow as sqrt(2 L), up to 14 for 100 layers. The head
+multiplies them by the standard deviation of a state's logits, seldom above 4.5."""
 ACCUMULATION = 1e-3
-"""What sums of thousands of float32 terms, taken in another order, add to that error, nats."""
+"""Error added by sums of thousands of float32 terms in another order, nats."""
 
 
 def tolerance(like: Array) -> float:
@@ -56,13 +56,13 @@ def same_log_prob(change: Array) -> Array:
 
 
 def equal(smallest: Array, largest: Array, magnitude: Array | None = None) -> Array:
-    """Whether numbers from ``smallest`` to ``largest`` differ by rounding alone, elementwise: boolean.
+    """Return whether numbers from ``smallest`` to ``largest`` differ by rounding alone: boolean.
 
     They do if they are less than `tolerance` of the larger magnitude apart, or equal.
 
     Args:
-        smallest, largest: any shape; an empty range is +inf and -inf, and counts as equal.
-        magnitude: that of what the numbers were added up from; None: the larger of theirs.
+        smallest, largest: any shape. An empty range is +inf and -inf, and counts as equal.
+        magnitude: magnitude of the terms that the numbers are sums of; None takes the larger of theirs.
     """
     if magnitude is None:
         magnitude = namespace(largest).maximum(abs(smallest), abs(largest))

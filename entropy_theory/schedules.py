@@ -1,9 +1,9 @@
 """Numbers that move with the step, as dataclasses that a table or a text can state.
 
 A constant, a step and a ramp are `Points`, a swing is a `Sine`, a decay is a `Cosine`. They are target
-entropies in nats, or coefficients of a bonus. A controller is told its target at the start of each batch,
-and by how much it will have moved at the start of the next (`Controller.aim`); a coefficient is read at
-each optimizer step.
+entropies in nats, or coefficients of a bonus. At the start of each batch a controller gets its target,
+and how far the target will have moved at the start of the next batch (`Controller.aim`). A coefficient is
+read at each optimizer step.
 """
 
 from __future__ import annotations

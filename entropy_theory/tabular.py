@@ -1,9 +1,9 @@
 """Tabular softmax policies: one independent logit per (state, action).
 
-The smallest model on which every update rule runs, exactly: `listing` writes all actions of all
-states as a TokenBatch whose weights are probabilities, and `logit_step` turns a rule's coefficients
-into the step of the logits. The simulator's hot loop, the forecasts under the tabular assumption and
-the test that one rule is the same at both scales all go through these two functions.
+This is the smallest model on which every update rule runs, exactly. `listing` writes all actions of all
+states as a TokenBatch whose weights are probabilities. `logit_step` turns a rule's coefficients into the
+step of the logits. The simulator's hot loop, the forecasts under the tabular assumption and the test that
+one rule is the same at both scales all go through these two functions.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def listing(
         logits: [..., states, actions].
         reward: [..., states, actions] (or broadcastable), the reward of each action.
         temperature: None for ordinary rows, else those of a second batch sampled at it (scalar or [...]).
-        sampling_log_prob: [..., states, actions], of what rows are sampled from where that is not the
-            policy (at the temperature), -inf at what is never drawn; weights are its probabilities.
+        sampling_log_prob: [..., states, actions], log-probabilities of the sampler where it is not the
+            policy at the temperature, -inf at actions never drawn; weights are its probabilities.
         reference_logits: [..., states, actions] of a reference policy, for ``reference_log_prob``.
         removed_fraction: share of the actions that ``clamped_entropy`` leaves out
             (`Needs.removed_fraction`); with 0 the batch has no such column.
@@ -118,9 +118,10 @@ def _reference(logits: Array, reference_logits: Array | None) -> Array | None:
 
 
 def entropy_effects(logits: Array) -> Array:
-    """What a move along grad log pi(a | s) does to the mean entropy: [..., states, actions].
+    """Return the change of mean entropy that a move along grad log pi(a | s) causes.
 
-    Logits are independent and states weigh the same: <grad H(s), e_a - pi(. | s)> / states, nats.
+    Logits are independent and states weigh the same: ``<grad H(s), e_a - pi(. | s)> / states``, as
+    [..., states, actions], in nats.
     """
     xp = namespace(logits)
     slope = entropy_gradient(logits)
@@ -155,9 +156,9 @@ def response_batch(
 
     Args:
         logits: [..., prompts * states, tokens], prompt-major.
-        reward: [..., prompts, responses] (or broadcastable); without ``tree`` [..., responses].
+        reward: [..., prompts, responses], or broadcastable to it. Without ``tree`` [..., responses].
         tree: None for the complete tree (`token_tree.TokenTree`) of a single prompt.
-        temperature: None for ordinary rows, else those of a second batch sampled at it (scalar or [...]).
+        temperature: None for ordinary rows, else that of a second batch sampled at it, scalar or [...].
         sampling_log_prob, reference_logits, removed_fraction: as `listing`.
 
     Returns:
@@ -234,7 +235,7 @@ def logit_step(
 ) -> Array:
     """The step that a rule's coefficients give a tabular policy, per unit learning rate.
 
-    sum_i weight_i (score_i (e_{a_i} - pi(. | s_i)) + sum_k term_ik grad_z k(s_i)).
+    The step is ``sum_i weight_i (score_i (e_{a_i} - pi(. | s_i)) + sum_k term_ik grad_z k(s_i))``.
 
     Args:
         logits: [..., states, actions].

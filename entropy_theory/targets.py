@@ -2,14 +2,14 @@
 
 AEPO's term is REINFORCE on right answers drawn from pi^T. Its discussion generalizes: any policy pi*
 made from pi can take the place of pi^T, and the term then pulls pi towards pi*( . | right). A target
-says how pi* is sampled (a temperature that a controller chooses, further generation options such as
-top-p) and, where it cannot be sampled directly, how samples are reweighted: with a *log tilt* l(o),
+determines how pi* is sampled, by a temperature that a controller chooses and further generation options
+such as top-p. A pi* that cannot be sampled directly reweights the samples by a *log tilt* l(o),
 
-    pi*(o | right)  is proportional to  pi_sampled(o | right) exp(l(o)),
+    pi*(o | right)  is proportional to  pi_sampled(o | right) exp(l(o)).
 
-each prompt's weights normalized over its right samples, so that no prompt gains or loses weight.
+Each prompt's weights are normalized over its right samples, so that no prompt gains or loses weight.
 
-A target of your own subclasses `TargetPolicy`. Logits processors are those of transformers: they see the
+A target of your own subclasses `TargetPolicy`. Logits processors are those of transformers. They get the
 tokens so far [sequences, tokens] and the next one's logits [sequences, vocabulary], before temperature:
 
     class Damped(transformers.LogitsProcessor):
@@ -42,8 +42,8 @@ class TargetPolicy:
     """The plain target: right answers as they are sampled. Subclass it for another pi*."""
 
     reads: ClassVar[frozenset[str]] = NOTHING
-    """What the tilt depends on beside rewards and lengths (names of `entropy_theory.reads`). A subclass
-    that defines a tilt and does not say is taken to depend on everything."""
+    """Names of `entropy_theory.reads` that the tilt depends on, beside rewards and lengths. A subclass
+    that defines a tilt without ``reads`` is taken to depend on everything."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super(TargetPolicy, cls).__init_subclass__(**options)

@@ -8,8 +8,8 @@ A batch may hold two kinds of rows. *Ordinary* rows are samples of the policy at
 *Tempered* rows (AEPO's second batch) are samples of the policy at another temperature. ``weight``
 sums to 1 over the ordinary rows and, separately, over the tempered rows.
 
-What a rule makes of a batch that is not as it should be (`tests/entropy_theory/test_bad_batches.py`
-holds every rule to it):
+The table shows how a rule treats a batch that is not as it should be. Every rule is tested on it
+(`tests/entropy_theory/test_bad_batches.py`):
 
 ============================================ ======================================================
 the batch                                    what happens
@@ -35,7 +35,7 @@ no second batch                              a step without AEPO's term; metric 
                                              is 0
 ============================================ ======================================================
 
-Of a batch that is ``checked`` no value is looked at: what is said here of values does not hold.
+In a batch that is ``checked`` no value is looked at, so the rows about values do not hold.
 """
 
 from __future__ import annotations
@@ -109,10 +109,10 @@ class TokenBatch:
     """By how much the entropy wanted of the row's prompt is above the rule's target, nats; None for the
     same target at all prompts."""
     entropy_effect: TokenColumn | None = None
-    """d H / d c of each token, where the parameters move by c P grad log pi(a_t | s_t): H is the mean
-    entropy of the ordinary rows' states, nats, and P the optimizer's scaling of a gradient, up to one
-    positive factor for all tokens. With independent logits and P = 1 it is the derivative of the entropy
-    of s_t alone, times the share of the state in the mean."""
+    """Derivative of H by c for each token, where the parameters move by c P grad log pi(a_t | s_t). H is
+    the mean entropy of the ordinary rows' states, in nats. P is the optimizer's scaling of a gradient, up
+    to one positive factor for all tokens. With independent logits and P = 1 it is the derivative of the
+    entropy of s_t alone, times the share of the state in the mean."""
     group: TokenColumn | None = None
     """Integer id of the prompt; None if all rows answer one prompt."""
     sequence: TokenColumn | None = None
@@ -122,14 +122,14 @@ class TokenBatch:
     action: TokenColumn | None = None
     """Integer id of the token a_t."""
     step: int = 0
-    """The optimizer step about to be taken, counted from 0 over the whole run: with several steps on one
-    batch of samples each has a number of its own, and a resumed run goes on counting."""
+    """The optimizer step about to be taken, counted from 0 over the whole run. Several steps on one batch
+    of samples have different numbers, and a resumed run goes on counting."""
     seed: int = 0
     """The run's seed: one for all its steps. Randomness is keyed by (seed, step, sequence, position)."""
     listed: bool = False
     """Whether the rows list every answer of each prompt with its probability as weight, or stand for such
     a listing (the simulator's pooled rows). The caller vouches for it: rules that need a listing do not
-    check, and mean lengths go by ``weight``. A cut is no listing."""
+    check, and mean lengths go by ``weight``. A part of a listing is not listed."""
     checked: bool = False
     """Whether the caller vouches for the values: rules then look at none, and are functions of arrays
     that a tracer or compiler can follow. Shapes and names of columns are checked all the same."""
@@ -328,9 +328,9 @@ def sequence_value(
     first = xp.take_along_axis(column, at, axis=-1)
     if not checked and bool(xp.any(rows & (column != first))):
         raise ValueError(
-            f"column '{name}' varies within a sequence, and a value for each sequence is needed: "
-            "repeat the sequence's over its tokens (a reward for each token is for 'reinforce' with "
-            "estimator 'reward', or give an 'advantage' column)"
+            f"column '{name}' varies within a sequence, but the rule needs one value per sequence: "
+            "repeat it over the sequence's tokens, or give an 'advantage' column. For a reward of each "
+            "token use 'reinforce' with estimator 'reward'"
         )
     return first
 
@@ -338,8 +338,8 @@ def sequence_value(
 def mean_entropy(batch: TokenBatch) -> Array:
     """Mean token entropy of the ordinary rows, per sequence and then over sequences: [...], nats.
 
-    This is what controllers read (Cui et al., Eq. 5; AEPO, section 3.2): the full-vocabulary
-    entropy at temperature 1, tempered rows left out.
+    Controllers read this mean (Cui et al., Eq. 5; AEPO, section 3.2). It is the full-vocabulary entropy
+    at temperature 1, with tempered rows left out.
 
     Raises:
         ValueError: the batch lacks ``entropy``, or has no ordinary row.

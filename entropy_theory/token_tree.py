@@ -1,9 +1,9 @@
 """Autoregressive policies on a token tree: the smallest model of a language model's response.
 
 A response is a string of at most ``horizon`` tokens out of ``n_tokens``; a state is a prefix, transitions
-append a token. Every state has its own logits (tabular). The tree is complete (all responses have
-``horizon`` tokens) or has an end token, the last one, after which nothing follows: a response then is a
-path that ends with it or reaches the horizon, and lengths vary.
+append a token. Every state has its own logits (tabular). In a complete tree all responses have
+``horizon`` tokens. Other trees have an end token, the last one, after which nothing follows. Their
+responses are the paths that end with it or reach the horizon, so lengths vary.
 
 States are numbered level by level: 0 is the empty prefix, the child of state s by token a is
 s * branching + a + 1, where branching counts the tokens that something follows. Responses are in the
@@ -12,9 +12,9 @@ order of their last state, then of their last token; in a complete tree that is 
 Everything is exact, by recursion over levels. Only arithmetic on *probabilities* is used, so arrays may
 hold floats, balls or symbols; the last axes are [states, tokens], any leading axes are a batch.
 
-Quantities per (state, token) are called *edges*: a reward, -log pi, or r - lambda log pi. For any of
-them the return of a response is the sum along it, and with the edge held fixed the policy gradient is
-d(s) pi(a|s) (Q(s, a) - V(s)) (`expectation_gradient`; policy gradient theorem, AEnt Lemma 3 at
+Quantities per (state, token) are called *edges*, such as a reward, ``-log pi``, or ``r - lambda log pi``.
+The return of a response is the sum of an edge along it. With the edge held fixed the policy gradient is
+``d(s) pi(a|s) (Q(s, a) - V(s))`` (`expectation_gradient`; policy gradient theorem, AEnt Lemma 3 at
 lambda = 0). The same recursion gives values, entropy-to-go and regularized values.
 """
 
@@ -81,8 +81,8 @@ class TokenTree:
             horizon += 1
         if n_tokens < 2 or _states(n_tokens, horizon) != n_states:
             raise ValueError(
-                f"{n_states} states with {n_tokens} tokens are no complete tree: the states must be "
-                "1 + A + ... + A^(horizon - 1)"
+                f"{n_states} states with {n_tokens} tokens do not make a complete tree: the number of "
+                "states must be 1 + A + ... + A^(horizon - 1)"
             )
         return cls(n_tokens, horizon)
 
@@ -205,8 +205,8 @@ class TokenTree:
     def token_shares(self, probabilities: Array) -> Array:
         """w(s) [..., states], summing to 1: E[ share of the response's tokens chosen at s ].
 
-        What a mean over tokens, per response and then over responses, weighs states by (Cui et al.,
-        Eq. 5): visitation / horizon in a complete tree.
+        A mean over tokens, per response and then over responses, weighs states by it (Cui et al., Eq. 5).
+        In a complete tree it is visitation / horizon.
         """
         visits = self.visitation(probabilities)
         if not self.end_token:
@@ -214,10 +214,12 @@ class TokenTree:
         return visits * self.values(probabilities, self.edge_reward(1 / self.lengths))[0]
 
     def expectation_gradient(self, probabilities: Array, edge: Array) -> Array:
-        """d V(root)/d logits [..., states, tokens] with ``edge`` held fixed: d(s) pi(a|s) (Q - V).
+        """Return ``d V(root)/d logits`` with ``edge`` held fixed, [..., states, tokens].
 
-        For ``edge = -log pi``, or ``r - lambda log pi``, it is the full gradient: what the change of
-        the edge itself adds is zero, because E[d log pi] = 0 (AEnt, Lemmas 1 and 3).
+        It is ``d(s) pi(a|s) (Q - V)``.
+
+        For ``edge = -log pi``, or ``r - lambda log pi``, it is the full gradient. The change of the edge
+        itself adds zero, because ``E[d log pi] = 0`` (AEnt, Lemmas 1 and 3).
         """
         state_values, action_values = self.values(probabilities, edge)
         weight = self.visitation(probabilities)[..., None] * probabilities

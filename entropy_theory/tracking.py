@@ -11,22 +11,22 @@ from dataclasses import dataclass
 import numpy as np
 
 MEAN_OVER = 5
-"""The number of steps over which entropy is averaged before it is said to have arrived: one step of a
-language model is a sample of a few prompts."""
+"""The number of steps over which entropy is averaged before it counts as arrived. One step of a language
+model is a sample of a few prompts."""
 ARRIVED = 0.9
 """The share of the way to a new target at which entropy has arrived."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tracking:
-    """What became of a target in one run."""
+    """The outcome of a target in one run."""
 
     mean: float
     """The mean entropy over the last settled steps, nats."""
     deviation: float
     """The mean absolute distance from the target over all settled steps, nats."""
     steps_to_follow: float | None
-    """How many steps after the target's jump, or after the start, entropy had arrived; None: never."""
+    """Steps after the target's jump, or after the start, at which entropy had arrived; None if never."""
 
 
 def tracked(entropy: np.ndarray, target: np.ndarray) -> Tracking:
@@ -34,7 +34,7 @@ def tracked(entropy: np.ndarray, target: np.ndarray) -> Tracking:
 
     Args:
         entropy: mean entropy at each step, before it is taken, [steps], nats.
-        target: what it was to be, [steps], nats.
+        target: the target entropies, [steps], nats.
 
     Raises:
         ValueError: arrays of different lengths, fewer than two steps, or numbers that are not finite.

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from simulations.sweeps.plan import Plan
 
 RUN = """\
-Compute experiments; what is there already is not computed again.
+Compute experiments; finished ones are not computed again.
 
-A command that was interrupted or killed goes on where it was: finished experiments are kept, and of
-those made of cells also the finished cells. Exit status 2 on an error.
+A command that was interrupted or killed continues where it stopped: finished experiments are kept, and
+the finished cells of others. Exit status 2 on an error.
 
 examples:
   policy-entropy simulate aepo-figure-1
@@ -42,9 +42,9 @@ examples:
 SWEEP = """\
 Compute a grid of runs of your own, described in a TOML file, as one Dataset with a CSV summary.
 
-Runs that were computed are kept, run by run: a killed command goes on where it was, and another value
-on an axis costs only its own runs. Exit status 1 if runs have no result (they diverged, or a process
-died): the others are kept, and what went wrong is listed.
+Every computed run is kept: a killed command continues where it stopped, and another value on an axis
+costs only its own runs. Exit status 1 if runs have no result because they diverged or a process died.
+The other runs are kept, and the failures are listed.
 
 examples:
   policy-entropy sweep targets.toml --dry-run
@@ -79,7 +79,7 @@ dynamics.learning_rate = [0.1, 0.5]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunCommand:
-    """Compute experiments; what is there already is not computed again."""
+    """Compute experiments; finished ones are not computed again."""
 
     names: Annotated[tuple[str, ...], tyro.conf.Positional]
     """The experiments to compute, or "all"; without a name they are listed."""
@@ -102,13 +102,13 @@ class SweepCommand:
     file: Annotated[Path, tyro.conf.Positional]
     """The sweep, in TOML."""
     output: Path = Path("build/sweeps")
-    """Directory of NAME.nc (the Dataset), NAME.csv (the summary) and NAME.cells (what is kept)."""
+    """Folder of the Dataset NAME.nc, its summary NAME.csv and the computed runs in NAME.cells."""
     jobs: int | None = None
     """Number of local processes of one thread each; by default one per core."""
     seed: int | None = None
     """Seed of starts and samples, in place of the file's; runs of other seeds are kept."""
     json: Path | None = None
-    """Write what was computed, or with --dry-run the plan, to this file; "-" prints it."""
+    """Write the results, or with --dry-run the plan, to this file; "-" prints it."""
     cluster: str | None = None
     """Address of a Dask scheduler, whose workers compute instead of local processes."""
     dry_run: bool = False
@@ -126,7 +126,7 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit status. By default the arguments are those of the process."""
     return command_line.run(
-        "python -m simulations", "What was computed is kept; a killed command goes on where it was.",
+        "python -m simulations", "Results are kept, and a killed command continues from them.",
         COMMANDS, ("python -m simulations run aepo-figure-1",
                    "python -m simulations run all --profile smoke --output build/smoke",
                    "python -m simulations sweep targets.toml --jobs 8"), arguments)
@@ -165,7 +165,7 @@ def list_experiments(*, json: Path | None = None) -> int:
 
 @contextmanager
 def _bars(count: ProgressColumn) -> Iterator[Progress]:
-    """Show progress bars on stderr, so that stdout holds only what was found."""
+    """Show progress bars on stderr, so that stdout holds only the results."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -246,7 +246,7 @@ def _sweep(command: SweepCommand) -> int:
 def _computed(
     sweep: SweepFile, command: SweepCommand, backend: Backend
 ) -> tuple[int, dict[str, Any]]:
-    """Compute a sweep; return the exit status and what was found."""
+    """Compute a sweep; return the exit status and the results."""
     from rich.progress import TextColumn
 
     from simulations.sweeps import sweep as sweeps

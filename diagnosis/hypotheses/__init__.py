@@ -1,8 +1,8 @@
-"""The hypotheses about a run, one function each: what in its log is for them and against them.
+"""The hypotheses about a run, one function each: the evidence of its log for them and against them.
 
-Each returns a `Finding`, or None where the log has nothing to judge it by. The numbers at which a
-hypothesis begins to be likely, and is sure, stand in the calls of `judging.ramp`: they were set on the
-tuning part of `benchmarks/diagnosis`, on runs that had judged earlier ones, and on public runs.
+Each returns a `Finding`, or None where the log has nothing to judge it by. The calls of `judging.ramp`
+hold the numbers at which a hypothesis begins to be likely and at which it is sure. They were set on the
+tuning part of `benchmarks/diagnosis`, on runs that had judged earlier numbers, and on public runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where entropy goes: collapse, dilution, explosion, or what training succeeds by."""
+"""Hypotheses about entropy: collapse, dilution, explosion, or the fall by which training succeeds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _fall(facts: Facts, episode: Episode) -> tuple[Move, float] | None:
 
 
 def _moves(facts: Facts) -> list[Move]:
-    """Return what entropy does from each turn on to the end."""
+    """Return the changes of entropy from each turn on to the end."""
     found = (facts.move("entropy", one.begin) for one in facts.episodes())
     return [one for one in found if one is not None]
 
@@ -102,7 +102,7 @@ def explosion(facts: Facts) -> Finding | None:
 STILL: tuple[tuple[Quantity, str, float], ...] = (
     ("clipped", "share of clipped tokens", 1e-3), ("clipped_low", "share clipped below", 1e-3),
     ("clipped_high", "share clipped above", 1e-3), ("kl_step", "KL of a step", 1e-3))
-"""What shows that clips and off-policy steps do not move entropy, with the largest mean that does."""
+"""Quantities that show clips and off-policy steps to move nothing, with the largest mean that does."""
 
 
 def growth(facts: Facts) -> Finding | None:
@@ -124,7 +124,7 @@ def growth(facts: Facts) -> Finding | None:
 
 
 def _causes(facts: Facts) -> list[str]:
-    """Return what may raise entropy where reward is flat, the likeliest first, with the log's numbers."""
+    """Return possible causes of a rise where reward is flat, the likeliest first, with their numbers."""
     bonus, mismatch = facts.late("entropy_coefficient"), facts.late("mismatch")
     share, _ = facts.equal_groups()
     equal = f" ({100 * share:.0f} % of groups are equal)" if math.isfinite(share) else ""

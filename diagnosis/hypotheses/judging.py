@@ -1,4 +1,4 @@
-"""What hypotheses share: how likely a number makes them, and how a move of a series is put into words."""
+"""Shared by the hypotheses: how likely a number makes them, and the words for a move of a series."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def moved(facts: Facts, quantity: Quantity, episode: Episode, noun: str, unit: s
 
 
 def gains(facts: Facts, episode: Episode, rising: bool | None = None) -> list[str]:
-    """Put into words what training reward and held-out score do.
+    """Put the moves of training reward and held-out score into words.
 
     Args:
         facts: those of the run.

@@ -1,4 +1,4 @@
-"""Whether anything is learned, and whether it is kept: rewards, their groups, and what is held out."""
+"""Hypotheses about learning: rewards, their groups, and held-out scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_BEGINS = 24
 """The most steps from which a gap between training and held-out is looked for: closer early, when more
 happens."""
 UNSURE = 1.5
-"""How many standard errors a gain may be smaller than it seems, and what arrives of it larger."""
+"""Standard errors by which a gain may be smaller than it seems, and its arriving part larger."""
 
 def no_signal(facts: Facts) -> Finding | None:
     """Most groups have equal rewards, so that they give no gradient."""
@@ -87,7 +87,7 @@ def _opposed(facts: Facts) -> tuple[float, Episode]:
 
 
 def _behind(facts: Facts) -> tuple[float, Episode]:
-    """Return how surely less than a third of a gain in training arrives on what is held out."""
+    """Return how surely less than a third of a gain in training arrives in the held-out score."""
     both = np.concatenate([facts.value("reward"), facts.value("score")])
     shares = both.min() >= 0 and both.max() <= 1
     steps = facts.series["score"].step

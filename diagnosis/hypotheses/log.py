@@ -1,4 +1,4 @@
-"""What the log itself shows: the order of its prompts, a restart, too little."""
+"""Hypotheses about the log itself: the order of its prompts, a restart, too little."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from entropy_theory.performance_law.trend import correlation_time
 from entropy_theory.training_logs.names import Quantity
 
 ESSENTIAL: tuple[Quantity, ...] = ("entropy", "entropy_sampled", "reward", "loss", "gradient_norm")
-"""What no step leaves out: a held-out score is often not a number between evaluations."""
+"""Quantities that every step has. A held-out score is often not a number between evaluations."""
 SAME = 0.9999
 """A correlation above which two runs are one."""
 LONGEST_PASS = 2000
@@ -69,8 +69,8 @@ def _repeats(facts: Facts, quantity: Quantity) -> Finding:
     confidence = ramp(r / chance, 1.2, 1.8) * ramp(r, 0.25, 0.5) * smooth * ramp(size, 0.005, 0.015)
     return made(
         "prompt order", confidence, None,
-        f"{quantity} repeats itself every {lag} steps (correlation {r:.2f}; by chance up to "
-        f"{chance:.2f}): part of the curve is which prompts came")
+        f"{quantity} repeats itself every {lag} steps (correlation {r:.2f}, by chance up to "
+        f"{chance:.2f}): part of the curve is the order of the prompts")
 
 
 def _fluctuation(value: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What responses become: cut at the length limit, or longer and shorter."""
+"""Hypotheses about responses: cut at the length limit, or longer and shorter."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def length_drift(facts: Facts) -> Finding | None:
 
 
 def _uncut(facts: Facts, length: Move, episode: Episode) -> float:
-    """Return the logarithm of how much longer responses would be at no limit, which the limit hides.
+    """Return the logarithm of how much longer responses would be without the limit that cuts them.
 
-    Where a response ends at each token with one probability, its expected length is estimated best by
-    all tokens over the responses that end (the maximum of the likelihood under censoring).
+    Responses are taken to end at each token with one probability. All tokens over the number of responses
+    that end is then the best estimate of the expected length (maximum likelihood under censoring).
     """
     cut = facts.move("truncated", episode.begin)
     if cut is None:

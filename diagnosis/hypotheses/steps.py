@@ -1,4 +1,4 @@
-"""What becomes of a step: clipped, held back by a KL penalty, or taken on another policy's samples."""
+"""Hypotheses about steps: clipped, held back by a KL penalty, or taken on another policy's samples."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Advantage estimators: from the rewards of a batch to one number per sequence.
 
-Each takes the batch and the rows to compute over (ordinary or tempered ones; prompts are never
-mixed across the two) and returns [..., sequences, positions], the sequence's advantage repeated
-over its tokens. Groups are prompts (``group``); within a group the mean counts sequences by their
-``weight``, so that equally weighted samples and an exact listing of a state's actions are the same
-computation. All but `reward` raise ValueError where a reward or a prompt varies within a sequence.
+Each estimator takes the batch and the rows to compute over, ordinary or tempered. A prompt is never mixed
+across the two. Each returns [..., sequences, positions], the sequence's advantage repeated over its
+tokens. Groups are prompts (``group``). The mean within a group counts sequences by their ``weight``, so
+one computation serves equally weighted samples and an exact listing of a state's actions. All but
+`reward` raise ValueError where a reward or a prompt varies within a sequence.
 
 Rewards that differ by rounding alone count as equal, everywhere (`entropy_theory.rounding`): an advantage
 that is rounding alone is 0.
@@ -114,7 +114,7 @@ def estimate(name: str, batch: TokenBatch, rows: TokenMask, *, ddof: int = 0,
         name: one of `ESTIMATORS`.
         batch: all rows.
         rows: those to compute over.
-        ddof: for one of `DIVIDED` what the standard deviation is over, G - ddof; else not used.
+        ddof: for one of `DIVIDED` the standard deviation is over ``G - ddof``; else it is not used.
         parameter: the number of `PARAMETERS`; None takes the estimator's default.
 
     Raises:

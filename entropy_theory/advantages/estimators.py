@@ -14,19 +14,19 @@ from entropy_theory.token_batch import TokenBatch, sequence_value, sequence_weig
 
 
 def reward(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """The reward itself, no baseline (REINFORCE; AEPO, section 3.1); it may differ by token."""
+    """Return the reward itself, without a baseline (AEPO, section 3.1); it may differ by token."""
     return batch.reward
 
 
 def group_normalized(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0) -> TokenColumn:
-    """(R - mean) / std within each prompt's group (GRPO; AEPO, section 3.1).
+    """Return ``(R - mean) / std`` within each prompt's group (GRPO; AEPO, section 3.1).
 
     A group whose rewards are all equal carries no signal and gets 0, exactly; `equal_reward_groups`
     counts them. No small constant is added to the standard deviation.
 
     Args:
-        ddof: 0 divides by G (population), 1 by G - 1 (what verl and TRL do); 1 needs equally
-            weighted samples.
+        ddof: 0 divides by G (population), 1 by ``G - 1`` as verl and TRL do; 1 needs equally weighted
+            samples.
     """
     group = Groups(batch, rows)
     return over_sample_deviation(group.normalized(batch.reward), batch, rows, group, ddof)
@@ -71,10 +71,11 @@ def above_length_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 
 
 def signal_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """(R - mean) x B / (B - M), M of B answers being in groups of equal rewards (GPG, arXiv 2504.02546).
+    """Return ``(R - mean) x B / (B - M)``, where M of B answers have equal rewards in their group.
 
-    GPG takes it without a ratio: ``reinforce`` with this estimator. verl's ``gpg`` has for B - M the
-    number of answers whose reward is not 0, so that its step hangs on how many are right.
+    This is the estimator of GPG (arXiv 2504.02546), which takes it without a ratio: use ``reinforce``
+    with it. In place of ``B - M`` the ``gpg`` of verl has the number of answers with a reward other than
+    0. Its step therefore depends on how many answers are right.
     """
     xp = namespace(batch.weight)
     weight = sequence_weight(batch, rows)
@@ -105,7 +106,7 @@ def max_likelihood(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 
 
 def signed(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """2 R - 1: 1 at right answers and -1 at wrong ones, no baseline (arXiv 2506.01347).
+    """Return ``2 R - 1``, 1 at right answers and -1 at wrong ones, without a baseline (arXiv 2506.01347).
 
     With rewards of 1 and -1 take `reward`.
     """
@@ -170,14 +171,14 @@ def overlong_penalty(batch: TokenBatch, max_length: int, buffer: int) -> Array:
 def expected_group_normalized(
     batch: TokenBatch, rows: TokenMask, *, group_size: int, ddof: int = 0
 ) -> TokenColumn:
-    """The exact expectation of `group_normalized` over groups of G sampled responses.
+    """Return the exact expectation of `group_normalized` over groups of G sampled responses.
 
-    For a binary reward the expected GRPO step is kappa(p) times the gradient of p, the probability
-    of a right answer, so the expected advantage of an action is kappa (R - p) with
+    For a binary reward the expected GRPO step is kappa(p) times the gradient of p, the probability of a
+    right answer. The expected advantage of an action is therefore ``kappa (R - p)`` with
 
-        kappa(p) = E_{k ~ Binomial(G, p)}[sqrt(k/G (1 - k/G))] / (p (1 - p)),
+        kappa(p) = E_{k ~ Binomial(G, p)}[sqrt(k/G (1 - k/G))] / (p (1 - p)).
 
-    which tends to sqrt(G - 1) as p tends to 0 or 1.
+    kappa tends to ``sqrt(G - 1)`` as p tends to 0 or 1.
 
     Args:
         group_size: G, at least 2; ``weight`` must list each state exactly.
@@ -193,8 +194,8 @@ def expected_group_normalized(
     check_listing(
         batch, rows,
         batch.old_log_prob if batch.sampling_log_prob is None else batch.sampling_log_prob,
-        f"option group_size={group_size} is the exact expectation over groups of sampled answers, and "
-        "these rows are samples: leave group_size None (the groups are the batch's own), or list every "
+        f"option group_size={group_size} takes the exact expectation over groups of sampled answers, but "
+        "these rows are samples. Leave group_size None to use the batch's own groups, or list every "
         "answer with its probability as weight (tabular.listing)",
     )
     group = Groups(batch, rows)
@@ -206,7 +207,7 @@ def expected_group_normalized(
 def group_normalization_gain(
     right: Array, wrong: Array, *, group_size: int, ddof: int = 0
 ) -> Array:
-    """kappa(p): what dividing by a group's standard deviation makes of the gradient of p.
+    """Return kappa(p), the factor that a group's standard deviation puts before the gradient of p.
 
     Args:
         right: p, any shape, in [0, 1].
@@ -215,7 +216,7 @@ def group_normalization_gain(
         ddof: 0 or 1, as in `group_normalized`.
 
     Returns:
-        The shape of ``right``; between 0 and sqrt(G - 1) for ddof 0.
+        The shape of ``right``. For ddof 0 values lie between 0 and ``sqrt(G - 1)``.
 
     Raises:
         ValueError: group_size below 2.
@@ -230,7 +231,7 @@ def group_normalization_gain(
 
 
 def _by_powers(right: Array, wrong: Array, group_size: int) -> Array:
-    """sum_k C(G, k) sqrt(k/G (1 - k/G)) p^(k-1) (1-p)^(G-k-1): exact to rounding, and fast."""
+    """Return ``sum_k C(G, k) sqrt(k/G (1 - k/G)) p^(k-1) (1-p)^(G-k-1)``, exact to rounding, and fast."""
     xp = namespace(right)
     right_powers, wrong_powers = [xp.ones_like(right)], [xp.ones_like(wrong)]
     for _ in range(group_size - 2):

@@ -1,8 +1,8 @@
-"""Advantages of more than rewards: of a critic, a greedy answer, token probabilities, several rewards.
+"""Advantages from more than rewards: a critic, a greedy answer, token probabilities, several rewards.
 
-No rule estimates these, as no sampler here brings what they need. They make an ``advantage`` column,
-which every rule takes in place of its own estimate: ``batch.replace(advantage=above_greedy(...))``. verl
-computes them itself, and hands them to the rules that run in it.
+No sampler here brings what these need, so no rule estimates them. They make an ``advantage`` column, and
+every rule takes it in place of its own estimate: ``batch.replace(advantage=above_greedy(...))``. The
+engine verl computes its advantages itself, and hands them to the rules that run in it.
 """
 
 from __future__ import annotations

@@ -156,8 +156,8 @@ class Groups:
     def _range(self, column: Array) -> tuple[Array, Array, Array]:
         """Smallest and largest value in each row's group, and the magnitude that rounding is relative to.
 
-        That is theirs, or that of all groups up to 1: terms of size 1 may cancel, as in .1 + .2 - .3, and
-        one group of huge rewards leaves the others as they are.
+        The magnitude is the larger of the group's own and that of all groups, the latter cut at 1. Terms
+        of size 1 may cancel, as in ``.1 + .2 - .3``. A group of huge rewards does not change others.
         """
         xp, value = self._xp, self._value(column)
         low, high = -self._extreme(-value), self._extreme(value)
@@ -241,7 +241,7 @@ class PromptRows:
         return xp.reshape(found, (*values.shape[:-1], rows.shape[-1] // self.most, self.most))
 
     def places(self) -> Array:
-        """Where each row is in what `listed` returns, counted through: [..., sequences]."""
+        """The place of each row in the result of `listed`, counted through: [..., sequences]."""
         rows = to_numpy(self.rows)
         prompts = rows.shape[-1] // self.most
         member = np.ones(rows.shape, bool) if self.is_filling is None else ~to_numpy(self.is_filling)

@@ -101,11 +101,12 @@ def pass_at_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
 
 
 def best_of_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
-    """k times the mean gain that an answer brings to k - 1 others of the group (PKPO, arXiv 2505.15201).
+    """Return k times the mean gain that an answer brings to ``k - 1`` others of its group.
 
-    A_i = k E_S[max(R_i, max of S) - max of S], S any k - 1 of the other answers: the paper's s^(loo-1) of
-    Eq. 33, times G. Its mean over the samples is the gradient of the expected best reward of k, without
-    bias, for any rewards. No answer gets less than 0. Of a listing of all answers S is k - 1 samples.
+    This is PKPO (arXiv 2505.15201): ``A_i = k E_S[max(R_i, max of S) - max of S]``, where S is any
+    ``k - 1`` of the other answers. It is the paper's s^(loo-1) of Eq. 33, times G. Its mean over the
+    samples is the gradient of the expected best reward of k, without bias, for any rewards. No answer
+    gets less than 0. In a listing of all answers S stands for ``k - 1`` samples.
 
     Args:
         k: the number of answers of which the best counts, 2 or more.

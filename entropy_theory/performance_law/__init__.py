@@ -1,7 +1,8 @@
 """The law R = b - a exp(H) between entropy and performance, where it holds, and forecasts of a run.
 
-`law` fits and predicts, `trend` and `forecast` judge whether a run follows the law, `ahead` forecasts it
-with intervals, `training_log` pairs a log's numbers by step, and `report` puts all of it into words.
+`law` fits and predicts. `trend` and `forecast` judge whether a run follows the law, and `ahead` forecasts
+the run with intervals. `training_log` pairs a log's numbers by step, and `report` puts all of it into
+words.
 """
 
 from entropy_theory.performance_law.law import (

@@ -6,10 +6,10 @@ Each goes on from the mean of the last `LAST` values, by what was seen in the la
 - a share of right answers likewise by its failures, 1 - R ~ t^k, which saturate at 0;
 - performance at a given entropy on the local line R = -a e^H + b.
 
-An interval adds to the forecast quantiles of the errors that the same forecasts made on other runs, in
-units of a scale that grows with noise and distance. The quantiles (calibration.json) are of this
-repository's runs and of simulated ones; `benchmarks/forecasts.py` writes them and measures how often they
-hold.
+An interval adds to the forecast quantiles of the errors that the same forecasts made on other runs. The
+errors are in units of a scale that grows with noise and distance. The quantiles (calibration.json) come
+from this repository's runs and from simulated ones. `benchmarks/forecasts.py` writes them and measures
+how often they hold.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FARTHEST = 5.0
 REACH = 3.0
 """How far from the last entropy a performance may be forecast, in ranges of e^H seen in the window."""
 SPREAD = {"entropy": 0.3, "failure": 0.2}
-"""What the scale gains per factor e of steps, as a share of the quantity."""
+"""Growth of the scale per factor e of steps, as a share of the quantity."""
 OFFSET = 0.02
 """Share of the largest performance added to failures, so that their logarithm stays finite."""
 LEAST_ENTROPY = 1e-6
@@ -136,7 +136,7 @@ def performance_at(
 
 
 def offset(performance: np.ndarray, best: float) -> float:
-    """What is added to failures."""
+    """Return the amount that is added to failures."""
     return OFFSET * (best - min(0.0, float(performance.min())))
 
 

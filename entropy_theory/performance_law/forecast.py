@@ -3,9 +3,9 @@ r"""Says whether the law R = -a e^H + b holds along a run, and forecasts its ent
     report = forecast(entropy, performance, at=(0.2,))
     report.holds, report.verdict, report.ceiling
 
-The law is told only where entropy and performance both have a trend along training and one explains most
-of the other's: prompts that differ in difficulty relate the two as well, with nothing learned. The sign
-of a is as found. Forecasts have intervals of measured coverage (`ahead`), beside "stays as it is".
+The law is reported only where entropy and performance both have a trend along training and one explains
+most of the other's. Prompts of different difficulty relate the two as well, without any learning. The
+sign of a is as found. Forecasts have intervals of measured coverage (`ahead`), beside "stays as it is".
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ORIGINS = (0.3, 0.5, 0.7)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AtEntropy:
-    """What is forecast for an entropy.
+    """A forecast for an entropy.
 
     Attributes:
         entropy: nats.

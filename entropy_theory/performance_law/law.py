@@ -1,17 +1,18 @@
 r"""The law R = -a e^H + b between policy entropy and performance: fit, predict, doubt, compare.
 
 From "The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models", where it is read
-off training runs; nothing derives it. R is affine in e^H (the perplexity), so that least squares has a
-closed form. In the variable e^H - 1 the intercept is the ceiling b - a, the performance that the law
-announces at zero entropy::
+off training runs; nothing derives it. R is affine in e^H (the perplexity), so least squares has a closed
+form. In the variable e^H - 1 the intercept is the ceiling b - a, the performance that the law forecasts
+at zero entropy::
 
     law = fit(entropy, performance)
     law.a, law.b, law.ceiling, law.rmse
     low, high = law.interval(0.2)
 
-Standard errors take the residuals as independent. Those of a training run are not: ``autocorrelation``
-says how far from it they are. The policies with one right answer whose wrong answers are all alike lie
-on an exact curve, H = h(R) + (1 - R) log(n - 1), which is no such law; it is among the `rivals`.
+Standard errors take the residuals as independent. Residuals of a training run are not, and
+``autocorrelation`` measures it. A policy with one right answer and equal wrong answers lies on an exact
+curve, ``H = h(R) + (1 - R) log(n - 1)``. This curve does not have the law's form; it is among the
+`rivals`.
 
 Entropies are in nats, performance is any number (a share of right answers where n is mentioned).
 """
@@ -42,7 +43,7 @@ class PerformanceLaw:
 
     Attributes:
         a: performance lost per unit of e^H.
-        b: constant; b - a is the ceiling.
+        b: constant; ``b - a`` is the ceiling.
         a_error: standard error of a.
         b_error: standard error of b.
         residual_error: square root of the residual sum of squares over N - 2.
@@ -162,9 +163,11 @@ class Rival:
 def rivals(entropy: Any, performance: Any) -> list[Rival]:
     """Fit the law and the forms that could be mistaken for it, and return them best first.
 
-    ``exponential`` R = b - a e^H; ``linear`` R = c - a H; ``power`` R = c - a H^k; ``one right answer``
-    the exact curve H = h(R) + (1 - R) log(n - 1) with n fitted (any real number from e^max(H) on;
-    performance as a share).
+    - ``exponential``: ``R = b - a e^H``
+    - ``linear``: ``R = c - a H``
+    - ``power``: ``R = c - a H^k``
+    - ``one right answer``: the exact curve ``H = h(R) + (1 - R) log(n - 1)``, performance as a share. The
+      fitted n is any real number from e^max(H) on.
 
     Args, raises: as `fit`.
     """
@@ -233,7 +236,7 @@ def _rival(
 
 
 def binary_entropy(p: Any) -> np.ndarray:
-    """h(p) = -p log p - (1 - p) log(1 - p) in nats; p in [0, 1], any shape."""
+    """Return ``h(p) = -p log p - (1 - p) log(1 - p)`` in nats; p in [0, 1], any shape."""
     from scipy import special
 
     p = np.asarray(p, dtype=float)
@@ -241,13 +244,13 @@ def binary_entropy(p: Any) -> np.ndarray:
 
 
 def one_right_answer_entropy(performance: Any, n_actions: Any) -> np.ndarray:
-    """H = h(R) + (1 - R) log(n - 1): one right answer of n, all wrong answers equally likely.
+    """Return ``h(R) + (1 - R) log(n - 1)``, the entropy with one right answer of n and equal wrong ones.
 
     Exact; no policy with one right answer and this R has more entropy.
 
     Args:
         performance: probability of the right answer, in [0, 1], any shape.
-        n_actions: n, finite and above 1 (a whole number, unless it is a fitted one); broadcasts.
+        n_actions: n, finite and above 1; it broadcasts. It is a whole number unless it was fitted.
 
     Raises:
         ValueError: an argument out of its range.
@@ -281,10 +284,11 @@ def one_right_answer_performance(entropy: Any, n_actions: float) -> np.ndarray:
 def entropy_range(
     performance: Any, n_actions: int, n_correct: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest entropy at a given performance: [h(R), h(R) + R log m + (1 - R) log(n - m)].
+    """Return the least and largest entropy at a given performance.
 
-    Exact and tight (chain rule): the low end has one right and one wrong answer in play, the high
-    end is uniform over right answers and over wrong ones.
+    They are h(R) and ``h(R) + R log m + (1 - R) log(n - m)``, exact and tight by the chain rule. At the
+    low end one right and one wrong answer are in play. The high end is uniform over right answers and
+    over wrong ones.
 
     Args:
         performance: R, probability of a right answer, in [0, 1], any shape.

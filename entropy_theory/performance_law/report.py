@@ -12,7 +12,7 @@ from entropy_theory.performance_law.training_log import LoggedRun
 
 
 def as_text(run: LoggedRun, report: Report) -> str:
-    """Return what the command prints: points, law, forecasts, and how they did on the run's past."""
+    """Return the text of the command: points, law, forecasts, and their errors on the run's past."""
     used = run.step[: report.n_used]
     return "\n".join([
         f"H = '{run.entropy_name}', R = '{run.performance_name}': {report.n_used} of {len(run.step)} "
@@ -52,7 +52,7 @@ def told(report: Report) -> list[str]:
 
 
 def as_json(run: LoggedRun, report: Report) -> dict[str, Any]:
-    """Return the report as JSON-like data: plain numbers, None for what is not known."""
+    """Return the report as JSON-like data: plain numbers, None for unknown ones."""
     law = report.law
     fit = {
         "a": law.a, "a_interval": report.a_interval, "b": law.b, "b_interval": report.b_interval,

@@ -65,12 +65,12 @@ def read(
         step: name of the step column; with None it is recognized by its name, and rows are counted where
             there is none.
         run: which run to read, where a log holds several.
-        within: a performance without an entropy at its step takes the nearest one at most so many steps
-            away (and the other way round, where performance is logged more often).
+        within: farthest distance in steps at which a performance without an entropy at its step takes the
+            nearest one. Where performance is logged more often, an entropy takes the nearest performance.
 
     Raises:
-        ValueError: a log that cannot be read; columns that are not there, with those that are; one column
-            for both; a run that is not there; fewer than 3 steps with both numbers.
+        ValueError: a log that cannot be read, or a run that is not there. Columns that are not there
+            (those that are get named), or one column for both. Fewer than 3 steps with both numbers.
     """
     if not paths:
         raise ValueError("no log given: name a CSV, a metrics.jsonl or a folder of TensorBoard events")
@@ -96,12 +96,12 @@ def read(
         raise ValueError(f"{where}: {error}{left_out}") from None
     if (least := pairs[:, 1].min()) < 0:
         raise ValueError(
-            f"{where}: '{first.column}' is as low as {least:g}, and no entropy is below 0 nats: choose "
-            "that of the mean token entropy with --entropy (some trainers log a loss, minus the entropy)")
+            f"{where}: '{first.column}' is as low as {least:g}, and no entropy is below 0 nats. Name the "
+            "column of the mean token entropy with --entropy; some trainers log minus the entropy")
     if (most := pairs[:, 1].max()) > logs.MOST_NATS:
         raise ValueError(
             f"{where}: '{first.column}' is as high as {most:g}, and no mean over tokens is above "
-            f"{logs.MOST_NATS} nats: choose that of the mean token entropy with --entropy")
+            f"{logs.MOST_NATS} nats: name the column of the mean token entropy with --entropy")
     return LoggedRun(
         step=pairs[:, 0], entropy=pairs[:, 1], performance=pairs[:, 2], entropy_name=first.column,
         performance_name=second.column, notes=tuple(dict.fromkeys(notes)),
@@ -177,8 +177,8 @@ def _paired(entropy: Series, performance: Series, within: float, notes: list[str
               for one in (entropy, performance)]
     if len(pairs) < FEWEST:
         raise ValueError(
-            f"{counts[0]} and {counts[1]}: {len(pairs)} steps have both, and the fit needs {FEWEST}: "
-            "pair nearby steps with --within STEPS, or name columns (--entropy, --performance, --step)")
+            f"{counts[0]} and {counts[1]}: {len(pairs)} steps have both, and the fit needs {FEWEST}. "
+            "Pair nearby steps with --within STEPS, or name columns (--entropy, --performance, --step)")
     if not len(pairs) == len(entropy.step) == len(performance.step):
         notes.append(f"{counts[0]}, {counts[1]}: {len(pairs)} steps have both and are used")
     if moved := int(np.count_nonzero(apart[kept])):

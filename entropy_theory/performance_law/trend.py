@@ -32,7 +32,8 @@ class Trend:
     Attributes:
         first: the level at the beginning: the mean of the first values, in the quantity's unit.
         last: the level at the end.
-        direction: -1, 0 or 1; 0 where the movement cannot be told from noise (p of `CLEAR` or more).
+        direction: -1, 0 or 1. It is 0 where the movement cannot be told from noise (p of `CLEAR` or
+            more).
         p: probability of so clear a trend under noise as autocorrelated as the series; two-sided.
     """
 
@@ -83,9 +84,9 @@ def trend(values: Any) -> Trend:
 def correlation_time(residual: np.ndarray, stretch: float | None = None) -> float:
     """Return how many values of a series of noise count as one.
 
-    That is 1 plus twice the sum of its autocorrelations: the larger of the estimate by an autoregression
-    of order 1, corrected for its bias (Kendall 1954), and that by pairs of lags up to the first pair
-    below 0 (Geyer 1992).
+    The number is 1 plus twice the sum of the autocorrelations, the larger of two estimates. One is by an
+    autoregression of order 1, corrected for its bias (Kendall 1954). The other is by pairs of lags up to
+    the first pair below 0 (Geyer 1992).
 
     Args:
         residual: [N], about 0.

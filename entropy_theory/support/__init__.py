@@ -1,1 +1,1 @@
-"""What every room needs beside theory: result files with provenance, users' own code, and errors."""
+"""Helpers of every room beside theory: result files with provenance, users' own code, and errors."""

@@ -1,7 +1,7 @@
-"""What all command lines share: sub-commands that are imported when they are run, errors in one line.
+"""The frame of all command lines: sub-commands that are imported when they run, errors in one line.
 
 A room's ``__main__`` lists its `Command` objects and calls `run`; the console script ``policy-entropy``
-lists those of all rooms. One dialect holds everywhere:
+lists those of all rooms. Each of these options has one meaning everywhere:
 
     --output    where the results go: a folder, or the file of a command that writes one
     --jobs      processes, or claims and files, at once
@@ -33,12 +33,12 @@ from entropy_theory.support.user_errors import check_choice
 
 SHELLS = ("bash", "zsh", "fish")
 KINDS = {"INT": "a whole number", "FLOAT": "a number"}
-"""What tyro calls the values of an option, in words."""
+"""Words for the names that tyro gives the values of an option."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A sub-command: what it is for, and where the function is that does it."""
+    """A sub-command: its summary, and the place of its function."""
 
     place: str
     """``module:function``, imported only when the command is run."""
@@ -61,9 +61,9 @@ def run(
     """Run the command that the arguments name, and return the exit status.
 
     Args:
-        prog: how the program is called.
-        description: a sentence on what it does.
-        commands: what it can do.
+        prog: name of the program.
+        description: a sentence on the program.
+        commands: its sub-commands, by name.
         examples: whole command lines for its help.
         arguments: those of the process by default.
 
@@ -167,11 +167,11 @@ def _usage(
 
 @contextlib.contextmanager
 def json_output(file: Path | None) -> Iterator[Callable[[Any], None]]:
-    """Give the block of a command a function that writes what was found as JSON.
+    """Give the block of a command a function that writes its results as JSON.
 
     Args:
-        file: the file; "-" has standard output hold the JSON alone, and the text goes to standard error;
-            None writes nothing.
+        file: the file, or None to write nothing. With "-" standard output holds the JSON alone, and the
+            text goes to standard error.
 
     Raises:
         OSError: a file that cannot be written, before the block does its work.
@@ -205,7 +205,7 @@ def print_list(columns: Sequence[str], rows: Iterable[Sequence[str]], json: Path
 
 @contextlib.contextmanager
 def keeping(what: str) -> Iterator[None]:
-    """Have Ctrl-C inside the block end with what is kept.
+    """Have Ctrl-C inside the block end with a sentence on what is kept.
 
     Args:
         what: a sentence, such as "finished cells are kept, and the same command goes on from them".

@@ -6,9 +6,9 @@ import rich.console
 
 
 class Console(rich.console.Console):
-    """A console of rich that tells `user_errors.run_command` of a closed pipe, as print does.
+    """A console of rich that passes a closed pipe on to `user_errors.run_command`, as print does.
 
-    rich would end the process with status 1, by which our commands say that a verdict changed.
+    rich would end the process with status 1, which stands for a changed verdict in our commands.
     """
 
     def on_broken_pipe(self) -> None:

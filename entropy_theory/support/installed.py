@@ -1,4 +1,4 @@
-"""What installed packages bring by name: the entry points of a group.
+"""Objects that installed packages offer by name: the entry points of a group.
 
 A package's code is imported when its name is asked for, not when names are listed.
 """
@@ -13,7 +13,7 @@ from entropy_theory.support.user_errors import check_choice, one_line
 
 
 def installed(group: str, ours: Collection[str]) -> list[EntryPoint]:
-    """Return the entry points of a group in order, but for those whose names are ours already."""
+    """Return the entry points of a group in order, without those that have one of our names."""
     points = (point for point in entry_points(group=group) if point.name not in ours)
     return sorted(points, key=lambda point: (point.name, package_of(point)))
 
@@ -26,16 +26,16 @@ def package_of(point: EntryPoint) -> str:
 def load_installed(
     name: str, group: str, ours: Collection[str], kind: str, noun: str, fits: Callable[[Any], bool]
 ) -> Any:
-    """Load what a package calls by a name that is none of ours.
+    """Load the object that an installed package offers under a name.
 
     Args:
-        name: what the user asked for.
+        name: the name that the user asked for, never one of ours.
         group, ours: as of `installed`.
         kind, noun, fits: as of `user_code.load`.
 
     Raises:
-        ValueError: an unknown name (the nearest ones are given), one that several packages have, an error
-            while importing it, or a name of something else.
+        ValueError: an unknown name (the nearest names are given), or one that several packages have. An
+            error while importing it, or a name of something else.
     """
     points = installed(group, ours)
     check_choice(name, (*ours, *(point.name for point in points)), kind)
@@ -47,8 +47,8 @@ def load_installed(
     try:
         value = point.load()
     except (Exception, SystemExit) as error:
-        raise ValueError(f"{said} cannot be loaded ({type(error).__name__}: {one_line(str(error))}): "
-                         "mend the package or remove it") from error
+        raise ValueError(f"{said} cannot be loaded ({type(error).__name__}: {one_line(str(error))}). "
+                         "Mend the package or remove it") from error
     if not fits(value):
-        raise ValueError(f"{said}: {point.value} is no {noun}: mend the package or remove it")
+        raise ValueError(f"{said}: {point.value} is not a {noun}: mend the package or remove it")
     return value

@@ -1,7 +1,7 @@
-"""What a room's modules hold, by name, source and title, read off their sources.
+"""Lists the contents of a room's modules by name, source and title, without importing them.
 
-A list, and the answer to a mistyped name, need none of what computes or draws, which takes seconds to
-import.
+The list, and the answer to a mistyped name, are read off the source files. Importing the modules would
+import what computes or draws, which takes seconds.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def exclusive(path: Path, on_wait: Callable[[], object] | None = None) -> Iterat
     without locks, or where nothing can be written, nothing is locked.
 
     Args:
-        path: what is to be written, a file or a folder; it need not exist.
+        path: the file or folder to be written; it need not exist.
         on_wait: called once if another process has the lock; by default a sentence is printed to standard
             error.
 

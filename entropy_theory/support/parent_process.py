@@ -1,8 +1,8 @@
 """Processes that end with the one that started them, however that one ends.
 
-A process that is killed outright cannot end those that it started: each of these watches its parent
-itself. Workers of `multiprocessing` and ranks of a launcher call `end_with_parent`; a command that is
-started by another of this package's finds in its environment that it should (`followed`), and
+A process that is killed outright cannot end those that it started, so each of them watches its parent
+itself. Workers of `multiprocessing` and ranks of a launcher call `end_with_parent`. A command that
+another of this package's commands starts finds in its environment that it should (`followed`), and
 `user_errors.run_command` has it do so.
 """
 

@@ -1,4 +1,4 @@
-"""What a file must hold to be read: text, JSON, and JSON of a certain form, or one clear error."""
+"""Reads files that must hold text, JSON, or JSON of a certain form, or raises one clear error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def text_of(path: str | os.PathLike[str], *, encoding: str = "utf-8") -> str:
 
 
 def parsed(text: str) -> Any:
-    """Parse JSON; a ValueError says in a few words, without a file's name, what is wrong with it."""
+    """Parse JSON; a ValueError names the fault in a few words, without a file's name."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -45,9 +45,9 @@ def check_form(value: Any, form: Any, where: str = "it") -> None:
 
     Args:
         value: parsed JSON.
-        form: a type (`NUMBER` for finite numbers), or a tuple of forms that are allowed; ``[form]`` for a
-            list of such; a dictionary with a form for each key, where "key?" may be missing, and ``...``
-            stands for all other keys.
+        form: a type (`NUMBER` for finite numbers), or a tuple of forms that are allowed. ``[form]`` is a
+            list of values of a form. A dictionary has a form for each key: "key?" may be missing, and
+            ``...`` stands for all other keys.
         where: the name of the value in the message.
     """
     allowed = form if isinstance(form, tuple) else (form,)

@@ -24,7 +24,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
     Args:
         path: the file.
-        what: what the file should be, with its article ("a sweep file").
+        what: the kind of file, with its article ("a sweep file").
 
     Raises:
         ValueError: no such file, or one that is not TOML.
@@ -77,7 +77,7 @@ def checked(
 def matched(
     hint: Any, value: Any, other: Callable[[Any, Any], Any] = no_table
 ) -> Any:
-    """Convert a plain value to what an annotation asks for, or return NO_MATCH.
+    """Convert a plain value to the type of an annotation, or return NO_MATCH.
 
     Whole numbers are numbers too, true and false are not; None may be written "none", tuples as lists.
 
@@ -129,7 +129,7 @@ def from_text(hint: Any, text: str) -> Any:
 
 
 def in_words(hint: Any, words: Mapping[Any, str] = types.MappingProxyType({})) -> str | None:
-    """Describe what an annotation asks for, for error messages; ``words`` describes further kinds."""
+    """Describe the values that an annotation allows, for errors; ``words`` describes further kinds."""
     if is_union(hint):
         parts = [in_words(kind, words) for kind in typing.get_args(hint)]
         return " or ".join(dict.fromkeys(part for part in parts if part)) or None

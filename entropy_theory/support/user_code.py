@@ -1,13 +1,13 @@
 """A user's own Python by import path: an update rule, a reward function, a file of claims.
 
-``my_rules.py:Thrifty`` is a name in a file, relative to the current directory;
-``my_package.rules:Thrifty`` one in a module that Python finds (``python -m`` looks in the current
+``my_rules.py:Thrifty`` is a name in a file, relative to the current directory.
+``my_package.rules:Thrifty`` is a name in a module that Python finds (``python -m`` looks in the current
 directory).
 
-A file is a module by its place *and its contents*: an edited file is another module, so a notebook gets
-what it has just written, and instances can be sent to other processes, which read the file by its
-absolute place and refuse another version of it. While a file is executed its folder is searched for what
-it imports.
+A file is a module by its place *and its contents*. An edited file is another module, so a notebook gets
+what it has just written. Instances can be sent to other processes: these read the file by its absolute
+place, and refuse another version of it. While a file is executed its folder is searched for what it
+imports.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ OURS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figur
 
 
 def load(path: str, kind: str, noun: str, fits: Callable[[Any], bool]) -> Any:
-    """Load what an import path names.
+    """Load the object that an import path names.
 
     Args:
         path: ``file.py:name`` or ``module:name``.
-        kind: what the user is asked for, such as "reward function".
+        kind: the kind of object, such as "reward function".
         noun: a short word for ``kind``.
         fits: tells whether a value of the module is of this kind.
 
@@ -60,7 +60,7 @@ def load(path: str, kind: str, noun: str, fits: Callable[[Any], bool]) -> Any:
         return value
     known = [key for key, other in vars(module).items()
              if fits(other) and key[0] != "_" and getattr(other, "__module__", "") == module.__name__]
-    what = f"'{name}' of '{place}' is no {noun}" if value is not None else (
+    what = f"'{name}' of '{place}' is not a {noun}" if value is not None else (
         f"'{place}' has no {noun} '{name}'")
     raise ValueError(f"{kind} '{path}': {what}; it has {', '.join(sorted(known)) or 'none'}")
 
@@ -176,7 +176,7 @@ def _module(place: str) -> ModuleType:
         return module
     except (Exception, SystemExit) as error:
         raise ValueError(
-            f"cannot import module '{place}' ({type(error).__name__}: {error}): give a file and a name "
+            f"cannot import module '{place}' ({type(error).__name__}: {error}). Give a file and a name "
             "in it, as in my_file.py:name, or a module in the current directory, as in my_file:name"
         ) from error
 

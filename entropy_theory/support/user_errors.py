@@ -34,9 +34,9 @@ def lookup(mapping: Mapping[str, Value], name: str, kind: str, listed_by: str | 
     """Return ``mapping[name]``, or raise a ValueError that names the nearest known names.
 
     Args:
-        mapping: known names and what they stand for.
-        name: what the user asked for.
-        kind: what it is a name of, in the singular ("update rule", "claim").
+        mapping: known names and their values.
+        name: the name that the user gave.
+        kind: the kind of thing that is named, in the singular ("update rule", "claim").
         listed_by: as of `check_choice`.
     """
     check_choice(name, mapping, kind, listed_by)
@@ -49,9 +49,9 @@ def check_choice(
     """Raise a ValueError that names the nearest choices, unless ``value`` is one of them.
 
     Args:
-        value: what the user asked for.
+        value: the value that the user gave.
         choices: all that may be asked for.
-        what: what the choices are, in the singular ("normalization", "column").
+        what: the kind of choice, in the singular ("normalization", "column").
         listed_by: the command that lists the choices, where they are too many for a line.
     """
     choices = list(choices)
@@ -72,11 +72,11 @@ def one_line(name: str) -> str:
 
 
 def check_file(path: Path, what: str) -> None:
-    """Raise a ValueError unless there is such a file, saying that it is a folder or what is nearest.
+    """Raise a ValueError unless the file exists; it names the nearest files, or tells of a folder.
 
     Args:
-        path: what the user named.
-        what: what the file should be, with its article ("a training log").
+        path: the path that the user gave.
+        what: the kind of file, with its article ("a training log").
     """
     if path.is_dir():
         raise ValueError(f"{path} is a folder: name {what} in it")
@@ -95,7 +95,7 @@ def need(what: str, *modules: str) -> None:
     """Raise a MissingExtraError unless all modules are installed; none of them is imported.
 
     Args:
-        what: what needs them, as the subject of a sentence ("llm_bridge.trainer").
+        what: the name of the caller that needs them, a sentence's subject ("llm_bridge.trainer").
         modules: top-level modules of `EXTRA_OF`.
     """
     missing = [module for module in modules if importlib.util.find_spec(module) is None]
@@ -112,10 +112,10 @@ def _missing(what: str, *modules: str) -> str:
 def run_command(main: Callable[[], int | None]) -> None:
     """Run a command-line entry point and exit.
 
-    ValueError, OSError and a missing extra are a user's to mend: they are printed as one line and the
-    exit status is 2; ``--debug`` anywhere on the command line shows where they arose. Anything else is a
-    bug of ours and keeps its traceback. Ctrl-C exits with 130, and says what `command_line.keeping` says
-    is kept. A command that another one started ends with it (`parent_process`).
+    A user can mend a ValueError, an OSError and a missing extra: each is printed as one line, and the
+    exit status is 2. ``--debug`` anywhere on the command line shows where the error arose. Any other
+    exception is a bug of ours and keeps its traceback. Ctrl-C exits with 130, and prints what
+    `command_line.keeping` keeps. A command that another command started ends with it (`parent_process`).
     """
     for stream in ("stdout", "stderr"):
         # Whoever started this has closed it, as `>&-` does; what takes its place is open to the end.

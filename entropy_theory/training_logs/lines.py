@@ -21,7 +21,7 @@ from typing import Any
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 WORKER = re.compile(r"^\s*\([^()]*\bpid=\d+[^()]*\)\s*")
-"""What Ray puts before the lines of its workers."""
+"""The prefix that Ray puts before the lines of its workers."""
 VERL = re.compile(r"(?:^|(?<=\s))step:(\d+) - ")
 WRAPPED = re.compile(r"(?:np\.|numpy\.|torch\.)?(?:float|int|bfloat|tensor)\d*\(\s*([^(),]+)[^()]*\)")
 """A number inside its type, as ``np.float64(0.5)``."""

@@ -66,7 +66,7 @@ class Run:
         name: the run in it, where it has several.
         engine: whose names the columns have; "" where no engine's.
         series: by quantity.
-        notes: what was left out, changed or chosen.
+        notes: parts that were left out, changed or chosen, in words.
         columns: all names that the log has.
         restarts: the steps to which it went back, as after a crash; what was logged before from there on
             is left out.
@@ -140,7 +140,7 @@ def from_records(records: Iterable[Mapping[str, Any]], name: str) -> list[Run]:
 
     Args:
         records: names with numbers, one record per step or more, in the order of training.
-        name: what takes the place of a path.
+        name: a name in place of a path.
     """
     plain = (Record(dict(record)) for record in records)
     return _runs(name, _read([(Source(name), plain)], None, frozenset()), {})

@@ -1,4 +1,4 @@
-"""Tells which column of a log is which quantity, by what engines call them (names.toml)."""
+"""Recognizes the quantity of a log's column by the names that engines use (names.toml)."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What an engine logs, and how to have it log entropies."""
+    """The quantities that an engine logs, and how to have it log entropies."""
 
     name: str
     source: str
@@ -182,7 +182,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def _inner(name: str) -> str:
-    """Return a name without what W&B and Hugging Face put before it."""
+    """Return a name without the prefixes of W&B and Hugging Face."""
     return re.sub(r"^(data|metrics|train)[/.]", "", name)
 
 

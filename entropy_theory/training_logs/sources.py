@@ -44,7 +44,7 @@ class Record:
 
 @dataclass(slots=True)
 class Source:
-    """A log that is being read, with what was noticed on the way."""
+    """A log that is being read, with notes from the reading."""
 
     name: str
     notes: list[str] = field(default_factory=list)

@@ -23,7 +23,7 @@ NAMES, JSON = (1, 2), 16
 
 
 def history(path: Path, notes: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield what was logged at each step, by name; damage at the end is noted.
+    """Yield the values logged at each step, by name; damage at the end is noted.
 
     Raises:
         ValueError: a file that is not W&B's.

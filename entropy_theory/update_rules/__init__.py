@@ -110,7 +110,7 @@ def get(name: str, **options: Any) -> UpdateRule:
     """Make the update rule ``name`` with its options; by default these have the papers' values.
 
     ``name`` may be the import path of a rule of your own, ``my_rules.py:Thrifty`` or
-    ``my_package.rules:Thrifty``; ``base`` may be given by name ("grpo"), by import path or as a rule.
+    ``my_package.rules:Thrifty``. ``base`` may be given by name ("grpo"), by import path or as a rule.
 
     Raises:
         ValueError: an unknown rule or option (the nearest names are given), or a bad value.
@@ -129,7 +129,7 @@ def get(name: str, **options: Any) -> UpdateRule:
 
 
 def _check_texts(rule: type[UpdateRule], options: Mapping[str, Any]) -> None:
-    """Raise ValueError for a text where an option is a number, which may be an array too (one per run)."""
+    """Raise ValueError for a text where an option is a number or an array (one per run)."""
     texts = {option: value for option, value in options.items() if isinstance(value, str)}
     hints = typing.get_type_hints(rule) if texts else {}
     for option, value in texts.items():

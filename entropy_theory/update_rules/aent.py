@@ -11,9 +11,11 @@ kept actions carries no gradient, and lambda starts to move after ``warm_up_step
 With a ``target`` (and ``hold="forecast"``) lambda holds the mean entropy itself instead, by the forecast
 of what the clamped bonus does to it.
 
-What differs from the code: the clamped entropy that steers lambda is that of the sampling policy over
-all ordinary rows, where the code averages over the update's micro-batches; and the default base averages
-over sequences, where the code's loss is that of ``base.normalization=token-mean``.
+Differences from the code:
+
+- The clamped entropy that steers lambda is that of the sampling policy over all ordinary rows; the code
+  averages over the update's micro-batches.
+- The default base averages over sequences; the code's loss is ``base.normalization=token-mean``.
 """
 
 from __future__ import annotations

@@ -4,24 +4,24 @@
     r = pi / pi_old at temperature 1, R in {0, 1},
     T = T_low + (T_high - T_low) [H(pi_old) < target].
 
-What differs from the authors' code, and why:
+Differences from the authors' code, and why:
 
-- the tempered rows are *added* with weight alpha, as printed; the code overwrites GRPO rows, so that
-  its alpha is implicit in a row count (``form="code"`` does the same);
-- R is the binary reward, as printed; the code keeps rows whose group-normalized advantage exceeds
-  0.05, which drops prompts that are always answered right;
-- no importance correction for pi^T, in both: the gradient at temperature 1 of samples drawn at T is
-  what moves entropy. A sampler-side correction would cancel AEPO's effect.
+- the tempered rows are *added* with weight alpha, as printed; the code overwrites GRPO rows, so that its
+  alpha is implicit in a row count (``form="code"`` does the same);
+- R is the binary reward, as printed; the code keeps rows whose group-normalized advantage exceeds 0.05,
+  which drops prompts that are always answered right;
+- neither the code nor this rule corrects the importance of pi^T: the gradient at temperature 1 of samples
+  drawn at T moves entropy. A sampler-side correction would cancel AEPO's effect.
 
 AEPO's arXiv number, 2510.08141, now carries another text, SCOPE-RL, with the temperature clip(1 +
 target - H, .8, 1.2) in place of the switch (``control="proportional"``) and a theorem on samples of
-either sign (`later-work.scope-rl-negatives`). Of the first text's claims see `aepo.theorem-4.3b` and
-`aepo.corollary-4.4-high`.
+either sign (`later-work.scope-rl-negatives`). The claims `aepo.theorem-4.3b` and
+`aepo.corollary-4.4-high` are about the first text.
 
-The paper prints no alpha. The default 1 gives both batches the same total weight. By experiment
-``aepo-figure-1``, of the targets below log |A*| alpha 0.1 holds 4 %, 0.5 holds 55 %, 1 holds 69 %
-and 2 holds 74 %, while the chatter around the target doubles from 1 to 2: there is little to gain
-above 1. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
+The paper prints no alpha. The default 1 gives both batches the same total weight. Experiment
+``aepo-figure-1`` counts the targets below log |A*| that are held: 4 % at alpha 0.1, 55 % at 0.5, 69 % at
+1 and 74 % at 2. The chatter around the target doubles from alpha 1 to 2, so a larger alpha than 1 gains
+little. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
 """
 
 from __future__ import annotations
@@ -70,21 +70,21 @@ class Aepo(Modifier):
     target_schedule: Schedule | None = None
     """In place of ``target`` one that moves with the optimizer's steps (`entropy_theory.schedules`)."""
     normalize: str = "samples"
-    """"samples": divide by all tempered samples (Eq. 1); "positives": by those with R = 1 (Table 4
-    and the code, which keep a fixed number of positives)."""
+    """"samples" divides by all tempered samples (Eq. 1). "positives" divides by those with R = 1, as do
+    Table 4 and the code, which keep a fixed number of positives."""
     ablation: str = "none"
-    """"untempered": the second batch is drawn at T = 1 (Table 3, Eq. 2); "advantage": the
-    group-normalized advantage replaces R on tempered rows (Table 3, Eq. 3)."""
+    """"untempered" draws the second batch at T = 1 (Table 3, Eq. 2). "advantage" replaces R on tempered
+    rows by the group-normalized advantage (Table 3, Eq. 3)."""
     positive_reward: float = 1.0
     """R = 1 where the reward is at least this."""
     control: str = "switch"
-    """"switch": T is temperature_high or temperature_low (Eq. 1); "proportional": 1 + target - H
-    between the two, of the paper's later version."""
+    """"switch" sets T to temperature_high or temperature_low (Eq. 1). "proportional" sets it to 1 +
+    target - H between the two, as the paper's later version does."""
     towards: TargetPolicy = field(default_factory=TargetPolicy)
     """The transformed policy whose right answers are reinforced (`entropy_theory.targets`)."""
     form: str = "paper"
-    """"paper": the second batch is added, times alpha (Eq. 1); "code": its right answers overwrite
-    rows of the first, as in the authors' code (`_replaced`); alpha is then not used."""
+    """"paper" adds the second batch, times alpha (Eq. 1). With "code" its right answers overwrite rows of
+    the first batch, as in the authors' code (`_replaced`), and alpha is not used."""
     replaced_rows: int = 60
     """"code" only: at most so many rows are overwritten, half as many when entropy is lowered."""
 
@@ -163,10 +163,10 @@ class Aepo(Modifier):
     def _replaced(self, batch: TokenBatch) -> TokenBatch:
         """Do as the authors' code: right answers of mixed groups overwrite the first rows, then one mean.
 
-        Of the second batch it keeps rows whose group-normalized advantage is above 0.05 (so none of
-        a prompt that is always answered right), the first ``replaced_rows`` of them, half as many
-        when entropy is lowered (T < 1), with advantage 1. As many rows of the first batch are
-        dropped, the first ones, and what is left is averaged over its tokens.
+        Of the second batch it keeps rows whose group-normalized advantage is above 0.05, so none of a
+        prompt that is always answered right. The first ``replaced_rows`` of them get advantage 1; half as
+        many do when entropy is lowered (T < 1). As many rows of the first batch are dropped, the first
+        ones. The remaining rows are averaged over their tokens.
         """
         ordinary = self.base.prepare(batch.replace(mask=batch.is_ordinary))
         xp = namespace(batch.log_prob)

@@ -1,23 +1,23 @@
 """The base of bonuses: a base rule plus coefficient x a term that moves entropy, held at a target or not.
 
-The coefficient is a constant, or follows a ``coefficient_schedule``, or, with a ``target``, is adapted by
-a closed loop of `controllers`:
+The coefficient is a constant or follows a ``coefficient_schedule``. With a ``target`` a closed loop of
+`controllers` adapts it:
 
-- ``hold="integral"``: up by ``coefficient_step`` while entropy is at or below the target, down and
-  without effect while it is above (Skywork-OR1, arXiv 2505.22312; TRL);
-- ``hold="forecast"``: such that the entropy change forecast of the rule with and without the bonus is
-  what leads to the target in ``horizon`` batches (`ForecastCoefficient`).
+- ``hold="integral"`` raises it by ``coefficient_step`` while entropy is at or below the target. Above the
+  target the coefficient falls and has no effect (Skywork-OR1, arXiv 2505.22312; TRL).
+- ``hold="forecast"`` sets it so that the forecast change of entropy leads to the target in ``horizon``
+  batches. The change is forecast for the rule with and without the bonus (`ForecastCoefficient`).
 
 With ``prompt_gain`` each prompt has a coefficient of its own,
 
-    c_p = c + prompt_gain (s_p - mean of s),    s_p = target + offset_p - H_p,
+    c_p = c + prompt_gain (s_p - mean of s),    s_p = target + offset_p - H_p.
 
-H_p the mean token entropy of its answers and offset_p the batch's column ``target_offset``, 0 without
-one. c, a constant or the controller's, is left to hold the mean: it is shown H_p - offset_p. The target
-itself cancels, so that it may move, or not be there: prompts are then held at equal distances from one
-another. A proportional term has no memory, as a prompt that comes once an epoch has none: what is left of
-s_p is about what the prompt would do by itself divided by ``prompt_gain`` and by what a unit of the bonus
-does to it.
+H_p is the mean token entropy of the prompt's answers. The offset is the batch's column ``target_offset``,
+0 without one. c, a constant or the controller's, is left to hold the mean: the controller gets H_p -
+offset_p. The target itself cancels, so it may move or be absent. Prompts are then held at equal distances
+from one another. A proportional term has no memory, and a prompt that comes once per epoch has none
+either. About this much of s_p remains: what the prompt would do by itself, divided by ``prompt_gain`` and
+by the effect of a unit of the bonus on it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Bonus(Modifier):
     """A rule whose coefficients are affine in one number per run, which a controller may choose."""
 
     coefficient: Array = 0.015
-    """The coefficient, a number or one per run. Where it is adapted, this is its first value."""
+    """The coefficient, a number or one per run. An adapted coefficient starts from it."""
     coefficient_schedule: Schedule | None = None
     """In place of ``coefficient`` one that moves with the optimizer's steps (`entropy_theory.schedules`),
     where nothing adapts it."""
@@ -69,12 +69,12 @@ class Bonus(Modifier):
     horizon: float = 20.0
     """"forecast" only: the number of batches in which the distance to the target is to be covered."""
     smoothing: float = 0.9
-    """"forecast" only: what is kept of the last forecasts when a new one comes, in [0, 1)."""
+    """"forecast" only: the weight of earlier forecasts when a new one comes, in [0, 1)."""
     feedback_horizon: float = 200.0
-    """"forecast" only: the number of batches over which it learns what forecasts miss."""
+    """"forecast" only: the number of batches over which it learns the error of forecasts."""
     prompt_gain: Array = 0.0
-    """What a prompt's own coefficient has more than the others' for each nat by which its entropy is
-    further below its target, a number or one per run; with 0 all prompts have one coefficient."""
+    """Rise of a prompt's own coefficient per nat by which its entropy is further below its target than
+    the others'. A number or one per run; with 0 all prompts have one coefficient."""
 
     def _check(self) -> None:
         check_choice(self.normalization, NORMALIZATIONS, "normalization")

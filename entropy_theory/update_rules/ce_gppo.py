@@ -1,13 +1,13 @@
-"""CE-GPPO: clipped tokens keep a bounded gradient (arXiv 2509.20712, Eq. 7; code Kwai-Klear/CE-GPPO).
+"""CE-GPPO: clipped tokens keep a bounded gradient (arXiv 2509.20712, Eq. 7, code Kwai-Klear/CE-GPPO).
 
     weight = beta1 (1 - eps_low)    where A < 0 and r < 1 - eps_low,
              beta2 (1 + eps_high)   where A > 0 and r > 1 + eps_high,
              r                      elsewhere.
 
-beta1 holds entropy down (unlikely tokens with a negative advantage), beta2 holds it up (unlikely ones
-with a positive advantage): so it is below e^{-H} (`later-work.ce-gppo-classes`). beta1 = beta2 = 0 is
-PPO's clip, and 1, 1 is GPPO (arXiv 2508.07629). The code's defaults are beta1 .75, beta2 1 and a dual
-clip at 3.
+beta1 weighs unlikely tokens with a negative advantage, and holds entropy down. beta2 weighs unlikely
+tokens with a positive advantage, and holds entropy up. Unlikely means below e^{-H}
+(`later-work.ce-gppo-classes`). Without both, at 0, the rule is PPO's clip. With both at 1 it is GPPO
+(arXiv 2508.07629). The code's defaults are beta1 .75, beta2 1 and a dual clip at 3.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class CeGppo(Grpo):
     normalization: str = "token-mean"
     clip_high: float = 0.28
     beta_low: float = 0.75
-    """beta1, what is kept of the gradient below 1 - eps_low."""
+    """beta1, the share of the gradient that is kept below 1 - eps_low."""
     beta_high: float = 1.0
-    """beta2, what is kept of the gradient above 1 + eps_high."""
+    """beta2, the share of the gradient that is kept above 1 + eps_high."""
 
     def _check(self) -> None:
         Grpo._check(self)

@@ -2,11 +2,16 @@
 
     J = E 1/sum_i |o_i| sum_it sg[ clip(r_it, 1 - eps_low, 1 + eps_high) ] A_i log pi(o_it)
 
-MiniMax-M1 prints no value of eps_high and sets no lower bound. Defaults of engines, as (1 - eps_low, 1
-+ eps_high): ScaleRL (0, 5), which are taken here; verl and slime (.8, 1.2); ROLL (.9, 1.1), and its
-``tis`` (0, 1); SkyRL 0.3 (1, 6), so that no ratio weighs less than 1. TRL and ms-swift have an upper
-bound alone, ``epsilon_high`` itself and not 1 + ``epsilon_high``. SkyRL's ``cispo_anchor="rollout"`` is
-anchor "sampling".
+MiniMax-M1 prints no value of eps_high and sets no lower bound. By default the engines' bounds of the
+ratio are
+
+- 0 and 5 in ScaleRL, which are taken here
+- .8 and 1.2 in verl and slime
+- .9 and 1.1 in ROLL, and 0 and 1 in its ``tis``
+- 1 and 6 in SkyRL 0.3, so that no ratio weighs less than 1
+
+TRL and ms-swift have an upper bound alone, ``epsilon_high`` itself and not 1 + ``epsilon_high``. SkyRL's
+``cispo_anchor="rollout"`` is anchor "sampling".
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ class Cispo(RatioLoss):
     _needs = RatioLoss._needs
     normalization: str = "token-mean"
     clip_low: float = 1.0
-    """eps_low: ratios below 1 - eps_low weigh 1 - eps_low."""
+    """eps_low: a ratio below ``1 - eps_low`` weighs ``1 - eps_low``."""
     clip_high: float = 4.0
     """eps_high, above -1: ratios above 1 + eps_high weigh 1 + eps_high."""
 

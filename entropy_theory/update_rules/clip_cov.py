@@ -3,15 +3,16 @@
     Cov(y_i) = (log pi(y_i) - mean log pi)(A(y_i) - mean A)
     I ~ Uniform{i : lower <= Cov(y_i) <= upper},  |I| = floor(ratio N);  score 0 on I.
 
-What differs from the authors' code (verl, `clip_cov`), and why:
+Differences from the authors' code (verl, `clip_cov`), and why:
 
-- means, candidates and the quota are those of the whole step; there, of each micro-batch on each
-  rank, so that the number of tokens picked grows with the number of micro-batches;
-- the quota may be 0, as printed; the code takes at least one (``at_least_one``);
-- tokens that PPO's clip has already silenced are no candidates, as in the code; the paper writes no
-  PPO clip. With old log-probabilities nothing is silenced yet when tokens are selected. A token
-  without advantage is a candidate, as in the code: it is not clipped.
-  The authors' scripts widen the clip to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
+- Means, candidates and the quota are taken over the whole step. The code takes them over each micro-batch
+  on each rank, so its number of picked tokens grows with the number of micro-batches.
+- The quota may be 0, as printed; the code takes at least one (``at_least_one``).
+- Tokens that PPO's clip has already silenced are not candidates, as in the code; the paper writes no PPO
+  clip. With old log-probabilities nothing is silenced yet when tokens are selected. A token without
+  advantage is a candidate, as in the code: it is not clipped.
+
+The authors' scripts widen the clip to [0, 2] (``base=grpo(clip_low=1, clip_high=1)``).
 
 The covariance is taken over tokens of different states, a heuristic transfer of Theorem 2, which is
 about one state (`entropy-mechanism.clip-cov`). With ``covariance="network"`` a token's own first-order
@@ -43,12 +44,13 @@ class ClipCov(Modifier):
     upper: float = 5.0
     """The upper end of the band, omega_high, nats times advantage."""
     cov_log_prob: str = "old"
-    """"old": log-probabilities of the policy that sampled; "current": of the policy being trained
-    (the code's), which needs `prepare` at every optimizer step."""
+    """"old" takes log-probabilities of the policy that sampled. "current" takes those of the policy being
+    trained, as the code does, and needs `prepare` at every optimizer step."""
     covariance: str = "tabular"
-    """What is taken for Cov(y_i): "tabular", the paper's; "network", what the token's score takes from
-    the batch's mean entropy through all parameters, to first order, in units of the paper's (the root
-    mean squares are equal; `selection.network_covariance`). It needs the column ``entropy_effect``."""
+    """Meaning of Cov(y_i). "tabular" is the paper's. "network" is the amount that the token's score takes
+    from the batch's mean entropy through all parameters, to first order. It is scaled so that its root
+    mean square equals the paper's (`selection.network_covariance`), and needs the column
+    ``entropy_effect``."""
     at_least_one: bool = False
     """Whether to select one token even where ratio x N is below 1, as the authors' code does."""
 

@@ -1,8 +1,8 @@
 """Clip-higher: GRPO with a wider upper clip, so that rare tokens can rise (DAPO, arXiv 2503.14476).
 
-This is the baseline of Cui et al., section 4.3. DAPO averages over tokens (option "token-mean") and
-drops groups without signal (``dynamic_sampling=True``); both are GRPO's options here. What the two clips
-do to entropy under random rewards: `later-work.clip-low-high`.
+This is the baseline of Cui et al., section 4.3. DAPO averages over tokens (option "token-mean") and drops
+groups without signal (``dynamic_sampling=True``); both are GRPO's options here. The claim
+`later-work.clip-low-high` is on the effect of the two clips on entropy under random rewards.
 """
 
 from __future__ import annotations

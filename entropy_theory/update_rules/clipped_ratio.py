@@ -13,8 +13,9 @@ NORMALIZATIONS = ("sequence-mean", "token-mean", "dr-grpo")
 
 
 ANCHORS = {"old": "old_log_prob", "sampling": "sampling_log_prob"}
-"""The column below a ratio for each choice of ``anchor``: of the policy that a batch was sampled with, or
-of what its tokens were drawn from (another precision or temperature, an older policy)."""
+"""The column below a ratio for each choice of ``anchor``. It belongs to the policy that a batch was
+sampled with, or to what its tokens were drawn from (another precision or temperature, an older
+policy)."""
 
 
 def ratio(batch: TokenBatch) -> TokenColumn:
@@ -65,7 +66,7 @@ def capped_exp(values: Array) -> Array:
 
 
 def unclipped(ratio: Array, advantage: Array, clip_low: Array, clip_high: Array) -> Array:
-    """Boolean mask: whether min(r A, clip(r, 1 - low, 1 + high) A) has a gradient here (PPO's rule).
+    """Return whether ``min(r A, clip(r, 1 - low, 1 + high) A)`` has a gradient (PPO's rule): boolean.
 
     A ratio at a bound, up to rounding, counts as unclipped.
     """
@@ -77,12 +78,15 @@ def unclipped(ratio: Array, advantage: Array, clip_low: Array, clip_high: Array)
 def length_factor(
     batch: TokenBatch, rows: Array, normalization: str, max_length: int | None = None
 ) -> Array:
-    """The factor of a token's score with which ``weight`` 1/N gives the normalization asked for.
+    """Return the factor of a token's score with which ``weight`` 1/N gives the normalization asked for.
 
-    With N tokens in B sequences of lengths L_i (over ``rows``): sequence-mean N / (B L_i) as printed
-    in GRPO, token-mean 1 (DAPO), dr-grpo N / (B L_max), L_max ``max_length`` or, if None, the
-    longest of these sequences. Where the batch is ``listed``, N / B is the mean length of its responses,
-    by their probabilities.
+    With N tokens in B sequences of lengths L_i (over ``rows``) the factor is
+
+    - "sequence-mean", as printed in GRPO: ``N / (B L_i)``
+    - "token-mean" (DAPO): 1
+    - "dr-grpo": ``N / (B L_max)``, with L_max ``max_length`` or, if None, the longest of these sequences
+
+    Where the batch is ``listed``, N / B is the mean length of its responses, by their probabilities.
 
     Returns:
         [..., sequences, positions]; 1 where ``rows`` is False.

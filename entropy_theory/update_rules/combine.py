@@ -64,7 +64,7 @@ class Combined(UpdateRule):
         return batch.with_prepared(**columns)
 
     def part(self, batch: TokenBatch, place: int) -> TokenBatch:
-        """Return the prepared batch as one of the rules sees it: its own rows and prepared columns."""
+        """Return the prepared batch for one of the rules: its own rows and prepared columns."""
         prefix = f"combined.{place}."
         own = {k[len(prefix):]: v for k, v in batch.prepared.items() if k.startswith(prefix)}
         return self._own(batch.replace(prepared=own), self.rules[place])

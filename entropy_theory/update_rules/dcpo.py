@@ -1,11 +1,11 @@
-"""DCPO: the clip of a token widens as its probability falls (arXiv 2509.02333, Eq. 8; code lime-RL/DCPO).
+"""DCPO: the clip of a token widens as its probability falls (arXiv 2509.02333, Eq. 8, lime-RL/DCPO).
 
-    1/2 + 1/2 sqrt( max(1 - 4 eps_low / q, 0) )  <=  r  <=  1/2 + 1/2 sqrt( 1 + 4 eps_high / q ),
+    1/2 + 1/2 sqrt( max(1 - 4 eps_low / q, 0) )  <=  r  <=  1/2 + 1/2 sqrt( 1 + 4 eps_high / q )
 
-q the probability of the token under the policy that sampled: the bounds of |(r - 1) p| <= eps, which
-limit what a ratio adds to the variance. The upper bound is at most 10, and a ratio above 10 has no
-gradient with a negative advantage either. The authors' eps are .16 and .2. This
-rule leaves out their advantages that are smoothed over a prompt's rewards in former steps.
+Here q is the probability of the token under the policy that sampled. These are the bounds of |(r - 1) p|
+<= eps, which limit how much a ratio adds to the variance. The upper bound is at most 10, and a ratio
+above 10 has no gradient with a negative advantage either. The authors' eps are .16 and .2. This rule
+leaves out their advantages that are smoothed over a prompt's rewards in former steps.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def reads_undeclared(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> st
 
 
 def remembers(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
-    """Find out whether a rule answers differently when asked again, after other batches and seeds."""
+    """Find out whether a rule's coefficients change in a second call, after other batches and seeds."""
     other = batch.take_sequences(slice(None, None, -1))
     asked = [batch.replace(step=step, seed=seed) for step, seed in ((0, 0), (5, 1), (100, 1))]
     asked.append(other.replace(reward=1.0 - other.reward, listed=batch.listed, step=3, seed=2))
@@ -61,9 +61,8 @@ def remembers(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
         return f"two calls on the same batch differ: a later one raises {type(error).__name__}: {error}"
     for each, expected, found in zip(asked, before, reversed(after), strict=True):
         if violation := difference(expected, found, 0.0):
-            return (f"two calls on the same batch differ: asked again at step {each.step}, {violation} "
-                    "(a rule keeps nothing from call to call, and draws nothing: read batch.step and "
-                    "batch.seed)")
+            return (f"two calls on the same batch differ: asked again at step {each.step}, {violation}. "
+                    "Keep nothing from call to call and draw nothing: read batch.step and batch.seed")
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What a rule is and which options it has, read from its class: for the command line and the site."""
+"""Describes rules and their options from their classes, for the command line and the site."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def options(kind: type[UpdateRule]) -> list[Option]:
 
 
 def headline(kind: type[UpdateRule]) -> str:
-    """Return the first line of the rule's module, which says what it is, or else of its class."""
+    """Return the first line of the docstring of the rule's module, or else of its class."""
     return next(iter((_documented(kind) or inspect.getdoc(kind) or "").splitlines()), "")
 
 
 def as_text(kind: type[UpdateRule]) -> str:
-    """Return what a rule is, its formula and its options, for a terminal."""
+    """Describe a rule, its formula and its options for a terminal."""
     lines = [f"{kind.name}: {inspect.getdoc(kind)}", "", _documented(kind), ""]
     for option in options(kind):
         lines.append(f"{option.name} = {option.default}  ({option.kind})")

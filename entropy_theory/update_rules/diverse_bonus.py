@@ -1,34 +1,33 @@
 """Diverse bonus: a base rule plus coefficient x the gradient of the entropy among the right answers.
 
-With q = pi given a right answer, p the probability of one and l(y) = log pi(y | prompt), summed over the
-tokens of y, the bonus pushes along
+With q = pi given a right answer, p the probability of a right answer and l(y) = log pi(y | prompt),
+summed over the tokens of y, the bonus pushes along
 
-    p grad H(q) = E_{y ~ pi} [ 1{y right} x(y) grad l(y) ],      x(y) = -(l(y) - E_q l),
+    p grad H(q) = E_{y ~ pi} [ 1{y right} x(y) grad l(y) ],      x(y) = -(l(y) - E_q l).
 
-rare right answers up, common ones down, and nothing at wrong ones: the x(y) of right answers have mean 0
-under q. Entropy among right answers is what is left once a prompt is solved
-(`extension.entropy-ceiling`); it is raised by every such step (`extension.diverse-bonus`). Under the
-natural gradient it costs no reward, under the plain one a price that vanishes as p tends to 1.
+It pushes rare right answers up and common ones down, and does nothing at wrong ones. Over right answers x
+has mean 0 under q. Entropy among right answers remains once a prompt is solved
+(`extension.entropy-ceiling`). Every such step raises it (`extension.diverse-bonus`). Under the natural
+gradient it costs no reward, under the plain gradient a price that vanishes as p tends to 1.
 
-From samples x_i = -(l_i - mean of l over the k right answers of the group), 0 at wrong answers, 0 where
-the group has no other right one. Its own l_i in the mean makes it (k - 1)/k of the unbiased estimate, so
-that the expected bonus of a group of G samples is the exact one times
+From samples x_i = -(l_i - mean of l over the k right answers of the group). It is 0 at wrong answers, and
+where the group has no other right answer. Its own l_i in the mean makes it (k - 1)/k of the unbiased
+estimate. So the expected bonus of a group of G samples is the exact one times
 
     1 - (1 - (1 - p)^G) / (p G).
 
 A listing of all answers, weighted by their probabilities, gives the exact one: the mean goes by
 ``weight``.
 
-l is the log-probability under the policy that sampled (``old_log_prob``): x is a judgment of the answer
-that was drawn, made once like its advantage, and as with an advantage later optimizer steps on the same
-samples move by ratio x x, clipped by the base rule's bounds. Under the current policy it would have to be
-summed again over the whole batch for every step, for a difference of second order in what the steps
-moved.
+l is the log-probability under the policy that sampled (``old_log_prob``). So x judges the answer that was
+drawn, once, as its advantage does. Later optimizer steps on the same samples move by ratio times x,
+clipped by the base rule's bounds. Under the current policy x would have to be summed over the whole batch
+for every step. The difference would be of second order in the movement of the steps.
 
 x has no bound: it is as large as an answer is rare. Under q its second moment is at most that of log q,
-about log(number of right answers)^2, because an answer that is drawn with probability q_i brings q_i
-log^2 q_i; an answer of probability 0 is never drawn, and adds 0 to a listing. Long answers spread: l is a
-sum over tokens.
+about log(number of right answers)^2. An answer that is drawn with probability q_i brings q_i log^2 q_i to
+it. An answer of probability 0 is never drawn, and adds 0 to a listing. Long answers spread: l is a sum
+over tokens.
 """
 
 from __future__ import annotations
@@ -51,12 +50,12 @@ class DiverseBonus(Bonus):
     """The base rule's scores plus coefficient x ratio x x, clipped, on right answers of ordinary rows."""
 
     coefficient: Array = 0.05
-    """Reward per nat of surprise among right answers, a number or one per run. Where it is adapted, this is
-    its first value."""
+    """Reward per nat of surprise among right answers, a number or one per run. An adapted coefficient
+    starts from it."""
     normalization: str = "token-mean"
-    """How the bonus is averaged over tokens: with "token-mean" (here divided by the mean length) and
-    "dr-grpo" (by the longest) it is the gradient of an entropy; "sequence-mean" divides each answer's
-    part by its own length, as GRPO does."""
+    """How the bonus is averaged over tokens. With "token-mean" (divided by the mean length here) and
+    "dr-grpo" (divided by the longest) it is the gradient of an entropy. "sequence-mean" divides each
+    answer's part by its own length, as GRPO does."""
     positive_reward: float = 1.0
     """An answer is right where its reward is at least this."""
 
@@ -96,8 +95,9 @@ class DiverseBonus(Bonus):
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
         """Return ``right_answer_spread``, and what `Bonus.metrics` returns.
 
-        The first is the root mean square, in nats and by weight, of the surprise over right answers: the
-        standard deviation of their log-probabilities within prompts, 0 where the bonus does nothing.
+        The first is the root mean square of the surprise over right answers, in nats and by weight. It is
+        the standard deviation of their log-probabilities within prompts, and 0 where the bonus does
+        nothing.
         """
         rows = batch.is_ordinary
         right = rows & advantages.right_answers(batch, rows, self.positive_reward)

@@ -3,16 +3,16 @@
     J = E sum_it M_it r_it A_i,  M = 0 where A > 0, p > p_old and D > delta_high,
                                  or A < 0, p < p_old and D > delta_low; else 1.
 
-D is a divergence of (p, 1 - p) from (p_old, 1 - p_old), p the probability of the sampled token:
+D is a divergence of ``(p, 1 - p)`` from ``(p_old, 1 - p_old)``, where p is the probability of the sampled
+token. It is the total variation ``|p - p_old|``, or
 
-    total variation  |p - p_old|,        KL  p_old log(p_old/p) + (1 - p_old) log((1 - p_old)/(1 - p)).
+    KL  p_old log(p_old/p) + (1 - p_old) log((1 - p_old)/(1 - p)).
 
-A rare token may so multiply its probability, and a likely one may not lose much of it. The policy may
-have moved further than every token (`later-work.dppo-binary`). p_old is the
-probability under the policy that sampled, anchor "sampling" (paper, section 5.2; SkyRL, TRL, prime-rl),
-or the recomputed "old" one (verl). r is truncated at ``truncation`` (20 in verl; SkyRL and prime-rl do
-not). Defaults of engines: delta .2 and .2 for total variation (verl, SkyRL, prime-rl), .05 for KL
-(SkyRL).
+So a rare token may multiply its probability, and a likely one may not lose much of it. The policy may
+have moved further than every token (`later-work.dppo-binary`). With anchor "sampling" p_old is the
+probability under the policy that sampled (paper, section 5.2, SkyRL, TRL, prime-rl). With "old" it is
+recomputed (verl). The ratio r is truncated at ``truncation`` (20 in verl; SkyRL and prime-rl do not).
+Engines' default delta is .2 and .2 for total variation (verl, SkyRL, prime-rl), .05 for KL (SkyRL).
 
 prime-rl's default loss is this one with a squared log-ratio on all tokens: ``dro(beta=0.002,
 anchor="sampling", base=dppo(anchor="sampling", truncation=inf))``; its ``ipo`` masks both directions

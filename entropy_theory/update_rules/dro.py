@@ -36,7 +36,7 @@ class Dro(Modifier):
     beta: float = 0.1
     """The coefficient of half the squared log-ratio."""
     anchor: str = "old"
-    """The policy below the ratio: "old" or "sampling", what tokens were drawn from."""
+    """The policy below the ratio: "old" or "sampling", the one that tokens were drawn from."""
 
     def _check(self) -> None:
         check_choice(self.anchor, ANCHORS, "anchor")

@@ -3,11 +3,12 @@
     score = base + alpha r |A|  on tokens with pi above a threshold,
     alpha = K_p (H - target) + K_i sum of (H - target), within [-1, 1]
 
-so that a good answer's likely tokens weigh 1 + alpha and a bad one's 1 - alpha: alpha is above 0, and
-entropy falls, while H is above the target. As in the authors' code (yk7333/EntroPIC ``entropic``:
-threshold .95, K_p 1, K_i .01) PPO's clip does not hold the added term. Entrocraft compares with threshold
-0. There, with exact gradients and rewards of 1 and -1, the step does not depend on alpha: good and bad
-answers of a state push along one line. With a threshold alpha lowers entropy (`later-work.entropic`).
+A good answer's likely tokens then weigh 1 + alpha and a bad one's 1 - alpha. While H is above the target
+alpha is above 0, and entropy falls. PPO's clip does not hold the added term. That is so in the authors'
+code, too (yk7333/EntroPIC ``entropic``, with threshold .95, K_p 1, K_i .01). Entrocraft compares with
+threshold 0. There, with exact gradients and rewards of 1 and -1, the step does not depend on alpha: good
+and bad answers of a state push along one line. With a threshold alpha lowers entropy
+(`later-work.entropic`).
 """
 
 from __future__ import annotations

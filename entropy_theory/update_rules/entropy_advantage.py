@@ -2,7 +2,7 @@
 
     A_t <- A_t + min( beta sg(H_t), |A_t| / kappa )
 
-H_t is a constant of the gradient: nothing pulls the policy towards entropy; tokens chosen where the
+H_t is a constant of the gradient, so nothing pulls the policy towards entropy. Tokens chosen where the
 policy hesitates count more when they were right and less when they were wrong. As kappa > 1 the sign of
 an advantage never changes, and a token without advantage gets none (`aepo.entropy-adv`).
 """

@@ -2,10 +2,10 @@
 
     J = J_base + lambda E (1/|o|) sum_t H(pi(. | s_t))
 
-In the tabular world its gradient raises entropy at every step (dH = eta lambda ||S||^2 >= 0, with
-S_a = pi_a (log pi_a + H)), but its pull fades near a deterministic policy, and it pushes up
-however high entropy is already: entropy collapses or explodes (AEPO, Figure 3). Its
-balance with a reward: `extension.entropy-bonus`.
+In a table of logits its gradient raises entropy at every step: ``dH = eta lambda ||S||^2 >= 0`` with
+``S_a = pi_a (log pi_a + H)``. Its pull fades near a deterministic policy, and it pushes up however high
+entropy is already. So entropy collapses or explodes (AEPO, Figure 3). The claim `extension.entropy-bonus`
+is on its balance with a reward.
 
 With a ``target`` the coefficient is adapted (`update_rules.bonus`).
 """
@@ -29,8 +29,8 @@ class EntropyBonus(Bonus):
 
     _moved: ClassVar[str] = "entropy"
     coefficient: Array = 0.015
-    """The coefficient lambda, a number or one per run; 0.015 is the Entropy-Reg baseline of AEPO's Table 4.
-    Where it is adapted, this is its first value."""
+    """The coefficient lambda, a number or one per run; 0.015 is the Entropy-Reg baseline of AEPO's Table
+    4. An adapted coefficient starts from it."""
 
     @property
     def _needs(self) -> Needs:

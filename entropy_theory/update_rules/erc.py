@@ -1,9 +1,10 @@
-"""ERC: no gradient where a state's entropy has left its band (arXiv 2512.05591, Eq. 6; Kwai-Klear/ERC).
+"""ERC: no gradient where a state's entropy has left its band (arXiv 2512.05591, Eq. 6, Kwai-Klear/ERC).
 
-    score 0 where H / H_old is outside (1 - beta_low, 1 + beta_high),
+    score 0 where H / H_old is outside (1 - beta_low, 1 + beta_high)
 
-H_old the entropy of the state under the policy that sampled. The paper and its scripts put it on DAPO
-and GPPO with beta .05 (the code's own default is .2): ``base=clip-higher`` or ``base=ce-gppo``.
+Here H_old is the entropy of the state under the policy that sampled. The paper and its scripts put the
+rule on DAPO and GPPO with beta .05: ``base=clip-higher`` or ``base=ce-gppo``. The code's own default is
+.2.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""FIPO: a token weighs by what the policy did to the tokens after it (arXiv 2603.19835; ms-swift "fipo").
+"""FIPO: a token weighs by what the policy did to the tokens after it (arXiv 2603.19835, ms-swift "fipo").
 
-    score x clip( exp( sum over k >= t of gamma^(k - t) log r_k ), 1 - eps_low, 1 + eps_high ),
+    score x clip( exp( sum over k >= t of gamma^(k - t) log r_k ), 1 - eps_low, 1 + eps_high )
 
-gamma = 2^(-1 / half_life), positions counted with those outside the mask. A token with a negative
+Here gamma = 2^(-1 / half_life), and positions outside the mask are counted. A token with a negative
 advantage and a ratio above ``safe_ratio`` has its weight between .8 and 1. Defaults are ms-swift's:
-half-life 32, weights from 1 to 1.2, safe ratio 4. Its ``delta``, beyond which a ratio is no part of the
-sum, is ``limit``.
+half-life 32, weights from 1 to 1.2, safe ratio 4. Its ``delta`` is ``limit`` here: ratios beyond it are
+left out of the sum.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Fipo(Modifier):
     safe_ratio: float | None = 4.0
     """The ratio above which a negative advantage weighs at most 1, or None."""
     limit: float | None = None
-    """The ratio above which a token is no part of the sum, or None."""
+    """The ratio above which a token is left out of the sum, or None."""
 
     def _check(self) -> None:
         check_clip(self.clip_low, self.clip_high)

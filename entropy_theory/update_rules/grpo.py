@@ -3,8 +3,8 @@
     J = E (1/G) sum_i (1/|o_i|) sum_t min( r A, clip(r, 1 - eps_low, 1 + eps_high) A )
 
 With estimator "quantile" it is QAE, whose baseline drops out in expectation
-(`later-work.quantile-baseline`). What PPO's clip does to entropy: `later-work.clip-low-high`, and
-`later-work.ratio-band` where it holds all ratios.
+(`later-work.quantile-baseline`). Two claims are on the effect of PPO's clip on entropy:
+`later-work.clip-low-high`, and `later-work.ratio-band` where the clip holds all ratios.
 """
 
 from __future__ import annotations

@@ -4,20 +4,22 @@
 
 On sampled tokens the penalty is one of
 
-- "absolute", the authors' code (verl, `kl_cov`) and the default: |log pi - log pi_old|;
-- "k2": (log pi - log pi_old)^2 / 2, whose gradient is unbiased for the KL's to first order;
-- "k3": r - 1 - log r with r = pi/pi_old (Schulman's estimator), whose expected gradient under pi_old
-  is the KL's exactly.
+- "absolute", the authors' code (verl, `kl_cov`) and the default: ``|log pi - log pi_old|``
+- "k2": ``(log pi - log pi_old)^2 / 2``, whose gradient is unbiased for the KL's to first order
+- "k3": ``r - 1 - log r`` with r = pi/pi_old (Schulman's estimator), whose expected gradient under pi_old
+  is the KL's exactly
 
-All have no gradient at r = 1: **strictly on-policy KL-Cov is the base rule**
-(`entropy-mechanism.kl-cov-on-policy`; off policy: `entropy-mechanism.kl-cov`). It acts from the second
-optimizer step on the same samples (`warnings` says so). Rounding has no direction: the slope of
-"absolute" is 0 where two passes over one policy may differ as much (`rounding.same_log_prob`:
-0.001 nats in a float32 column, 1e-6 in float64). The code takes a full penalty there, in a direction of
-chance, and so does this rule where a bfloat16 model's two passes differ by more.
+All have no gradient at r = 1, so **strictly on-policy KL-Cov is the base rule**
+(`entropy-mechanism.kl-cov-on-policy`). KL-Cov acts from the second optimizer step on the same samples,
+and `warnings` reports it. Its effect off policy is the claim `entropy-mechanism.kl-cov`.
 
-Differences from the code: selection over the whole step, not in each micro-batch; the quota may be 0
-as printed (``at_least_one``). As in the code the default base has no PPO clip.
+Rounding has no direction. The slope of "absolute" is therefore 0 where two passes over one policy may
+differ as much (`rounding.same_log_prob`): by 0.001 nats in a float32 column, 1e-6 in float64. The code
+takes a full penalty there, in a direction of chance. This rule does, too, where a bfloat16 model's two
+passes differ by more.
+
+Differences from the code: this rule selects over the whole step, not in each micro-batch, and the quota
+may be 0 as printed (``at_least_one``). As in the code the default base has no PPO clip.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ class KlCov(Modifier):
     ) -> tuple[str, ...]:
         inert: tuple[str, ...] = (
             "'kl-cov' has no gradient where every step is on-policy, because its penalty is flat at "
-            "ratio 1: take several optimizer steps on each batch (num_iterations above 1, or "
+            "ratio 1. Take several optimizer steps on each batch (num_iterations above 1, or "
             "steps_per_generation above gradient_accumulation_steps), or use 'clip-cov'",
         ) if on_policy else ()
         if self.coefficient == 0:

@@ -2,14 +2,14 @@
 
 On the share of tokens with A < 0 that are least likely, where pi is below the proxy,
 
-    score = r A - coefficient d k3/d log pi,   k3 = rho - 1 - log rho,  rho = pi_proxy / pi,
+    score = r A - coefficient d k3/d log pi,   k3 = rho - 1 - log rho,  rho = pi_proxy / pi
 
-without PPO's clip, as in the authors' code (CarlanLark/Lp-Reg-dev, ``lp_reg``: share .01 or .005,
-coefficient 1). The slope is 1 - rho: it raises the token. The paper's proxy is the policy itself with its
-least likely tokens filtered out (probability below .02 of the largest) and the rest raised to sum 1, so
-that it is above pi at what is kept; the code may take a reference in its place. Here the batch's
-``reference_log_prob`` is the proxy's: a trainer gives the frozen reference there. Tokens that a filter
-drops have a log-probability far below that under pi, and are left alone.
+PPO's clip does not apply, as in the authors' code (CarlanLark/Lp-Reg-dev, ``lp_reg``, with share .01 or
+.005 and coefficient 1). The slope is 1 - rho: it raises the token. The paper's proxy is the policy itself
+without its least likely tokens, the ones with a probability below .02 of the largest. The rest is raised
+to sum 1, so the proxy is above pi at what is kept. The code may take a reference in its place. Here the
+batch's ``reference_log_prob`` is the proxy's: a trainer gives the frozen reference there. Tokens that a
+filter drops have a log-probability far below that under pi, and are left alone.
 """
 
 from __future__ import annotations

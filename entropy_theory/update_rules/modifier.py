@@ -28,8 +28,8 @@ class Modifier(UpdateRule):
                  if not any(isinstance(step, int) for step in path))
         if any(part.name == self.name for part in below):
             raise ValueError(
-                f"'{self.name}' modifies itself further down: give it once, or add two rules with combine"
-            )
+                f"'{self.name}' is among the rules below it, too: give it once, or add two rules with "
+                "combine")
         UpdateRule.__post_init__(self)
 
     def controller(self) -> Any | None:
@@ -90,9 +90,9 @@ def length_normalization(rule: UpdateRule) -> tuple[str, int | None]:
 def penalty_factor(
     batch: TokenBatch, base: UpdateRule, normalization: str | None = None
 ) -> TokenColumn:
-    """What a penalty of each token is multiplied by to be averaged as ``base`` averages its own terms.
+    """Return the factor of a penalty per token that averages it as ``base`` averages its own terms.
 
-    0 but at ordinary rows: [..., sequences, positions]. ``normalization`` is another than the base's.
+    [..., sequences, positions], 0 outside ordinary rows. ``normalization`` replaces the base's.
     """
     rows = batch.is_ordinary
     own, length = length_normalization(base)

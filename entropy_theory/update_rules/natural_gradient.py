@@ -1,9 +1,10 @@
-"""Natural policy gradient of a tabular policy: dz = eta (A - mean A) (Cui et al., Theorem 2).
+"""Natural policy gradient of a tabular policy: ``dz = eta (A - mean A)`` (Cui et al., Theorem 2).
 
-The inverse Fisher matrix of one softmax turns the gradient pi (A - E A) into A itself, up to a constant
-that the softmax does not see. As per-token scores this is (A_a - mean_b A_b) / pi_a on a state whose
-actions are all listed, so that weight x score sums to A_a - mean_b A_b. On samples it does not exist:
-actions that were not drawn move too. What it does to entropy: `entropy-mechanism.theorem-2`.
+The inverse Fisher matrix of one softmax turns the gradient ``pi (A - E A)`` into A itself, up to a
+constant that leaves the softmax as it is. On a state whose actions are all listed the per-token scores
+are ``(A_a - mean_b A_b) / pi_a``, so that weight x score sums to ``A_a - mean_b A_b``. On samples the
+rule does not exist, because actions that were not drawn move too. Its effect on entropy is the claim
+`entropy-mechanism.theorem-2`.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ class PolicyGradient(UpdateRule):
     """The score is weight x advantage x length factor; a subclass defines ``_weight`` and ``_needs``."""
 
     normalization: str = "sequence-mean"
-    """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo" (over a constant length; Dr.GRPO
-    itself also drops the standard deviation: estimator "group-centered")."""
+    """"sequence-mean" (printed), "token-mean" (DAPO, verl) or "dr-grpo" (over a constant length). Dr.GRPO
+    itself also drops the standard deviation, as estimator "group-centered" does."""
     std_ddof: int = 0
     """0 takes the standard deviation over G (population), 1 over G - 1 (verl, TRL)."""
     estimator: str = "group-normalized"
@@ -47,7 +47,7 @@ class PolicyGradient(UpdateRule):
     enumeration (binary rewards). With None the statistics are those of the rows, which for a listing is
     the limit of an infinite group."""
     max_length: int | None = None
-    """L_max of "dr-grpo" (None: the longest sequence in the batch) and of ``overlong_buffer``."""
+    """L_max of "dr-grpo" (the longest sequence in the batch if None) and of ``overlong_buffer``."""
 
     def _check(self) -> None:
         check_choice(self.normalization, NORMALIZATIONS, "normalization")
@@ -126,7 +126,7 @@ class PolicyGradient(UpdateRule):
         return found
 
     def _weight(self, batch: TokenBatch, advantage: Array) -> Array:
-        """Return what multiplies the advantage, ratio included: [..., sequences, positions].
+        """Return the factor of the advantage, ratio included: [..., sequences, positions].
 
         Args:
             batch: the prepared batch.

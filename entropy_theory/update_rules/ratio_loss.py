@@ -18,8 +18,9 @@ class RatioLoss(PolicyGradient):
     """The score is weight x advantage x length factor; a subclass defines ``_weight`` of `_log_ratio`."""
 
     anchor: str = "old"
-    """The policy below the ratio: "old", with which the batch was sampled, its probabilities recomputed;
-    or "sampling", what tokens were really drawn from (another precision, an older policy)."""
+    """The policy below the ratio. "old" is the policy with which the batch was sampled, its probabilities
+    recomputed. "sampling" is the one that
+    tokens were really drawn from (another precision, an older policy)."""
 
     def _check(self) -> None:
         PolicyGradient._check(self)

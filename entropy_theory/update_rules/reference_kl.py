@@ -1,4 +1,4 @@
-"""Reference KL: a base rule minus coefficient x KL(pi || pi_ref) (Cui et al., section 4.1; PPO, GRPO).
+"""Reference KL: a base rule minus coefficient x KL(pi || pi_ref) (Cui et al., section 4.1, PPO, GRPO).
 
 Estimators of the KL at a sampled token, with d = log pi - log pi_ref (Schulman's names):
 
@@ -12,16 +12,16 @@ In placement "loss" the estimator is differentiated. Its expected gradient on sa
 - k3: grad KL(pi_ref || pi), the other direction (the usual GRPO penalty);
 - k3-corrected: grad KL(pi || pi_ref), on samples of pi_old too: its slope is r d, on-policy that of k2;
 - k1: zero, since E[grad log pi] = 0: noise and no penalty. Refused;
-- abs: grad sum |pi - pi_ref|, twice the total variation, which is no KL.
+- abs: grad sum |pi - pi_ref|, twice the total variation, which is not a KL.
 
-k1+, abs+ and k3+ are verl's straight-through forms, whose value is logged and whose gradient is that of
-k2: they are k2 here. verl calls k1, k2 and k3 ``kl``, ``mse`` and ``low_var_kl`` too (k3 limited to 10,
-d to 20), and takes low_var_kl by default. TRL, ms-swift and ROLL take k3. slime has
-``--use-unbiased-kl`` for the corrected form; its default in the loss, k1, penalizes nothing.
+The straight-through forms of verl are k1+, abs+ and k3+. Their value is logged, and their gradient is
+that of k2: they are k2 here. The names ``kl``, ``mse`` and ``low_var_kl`` of verl are k1, k2 and k3, with
+k3 limited to 10 and d to 20; its default is low_var_kl. TRL, ms-swift and ROLL take k3. The corrected
+form is ``--use-unbiased-kl`` of slime. The default of slime in the loss, k1, penalizes nothing.
 
 In placement "reward" the sequence's sum of k1 under the sampling policy is taken off its reward before
-advantages are estimated, which is unbiased for the penalized objective; k2 and k3 there are not
-estimates of the same gradient and are refused too.
+advantages are estimated. This is unbiased for the penalized objective. There k2 and k3 do not estimate
+the same gradient, and are refused too.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class ReferenceKl(Modifier):
     coefficient: Array = 0.01
     """The coefficient, a number or one per run; Cui et al., Figure 10, have .001 to .1."""
     estimator: str = "k2"
-    """The estimator: "k1" (placement "reward" only); "k2", "k3", "k3-corrected", "abs", or "k1+", "abs+"
-    and "k3+", which are "k2" (placement "loss" only)."""
+    """The estimator. Placement "reward" takes "k1" alone. Placement "loss" takes "k2", "k3",
+    "k3-corrected" or "abs", and "k1+", "abs+" and "k3+", which are "k2"."""
     placement: str = "loss"
     """Where the KL is subtracted, "loss" or "reward"."""
     normalization: str | None = None
-    """How a KL in the loss is averaged over tokens: "sequence-mean", "token-mean" or "dr-grpo"; None: as
-    the base rule's own term is."""
+    """How a KL in the loss is averaged over tokens: "sequence-mean", "token-mean" or "dr-grpo". None
+    averages it as the base rule averages its own term."""
 
     def _check(self) -> None:
         check_choice(self.estimator, ESTIMATORS, "estimator")
@@ -98,8 +98,8 @@ class ReferenceKl(Modifier):
         batch.require(self.name, "reference_log_prob")
         if batch.advantage is not None:
             raise ValueError(
-                "placement 'reward' has nothing to act on where the batch brings its own 'advantage': "
-                "put the penalty into that, or use placement 'loss'"
+                "placement 'reward' changes rewards, and the batch has an 'advantage' column in place of "
+                "them: put the penalty into the advantages, or use placement 'loss'"
             )
         xp = namespace(batch.log_prob)
         surplus = log_ratio(batch, "reference_log_prob", "old_log_prob")

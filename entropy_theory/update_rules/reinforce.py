@@ -3,10 +3,10 @@
 As printed, up to a constant, this is the normalization "dr-grpo"; the default divides each answer by its
 own length, as GRPO and AEPO's Eq. 1 do.
 
-No importance ratio: on samples of an older policy this is the plain score-function estimate, as the
-formula reads. What it does to entropy: `entropy-mechanism.theorem-1`. On the rows of a second batch
-(AEPO, Figure 2: REINFORCE on tempered samples alone) it is the same formula; give the batch tempered
-rows only.
+It has no importance ratio: on samples of an older policy this is the plain score-function estimate, as
+the formula reads. Its effect on entropy is the claim `entropy-mechanism.theorem-1`. The formula is the
+same on the rows of a second batch (AEPO, Figure 2, has REINFORCE on tempered samples alone): give the
+batch tempered rows only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Reinforce(PolicyGradient):
 
     estimator: str = "reward"
     """The estimator of advantages: "reward" (no baseline, the papers' REINFORCE) or another of
-    `advantages.ESTIMATORS`; a batch that brings its own ``advantage`` column uses that."""
+    `advantages.ESTIMATORS`. A batch that brings its own ``advantage`` column uses that."""
 
     @property
     def _needs(self) -> Needs:

@@ -3,14 +3,16 @@
     repo:    A <- A - beta (log pi + H)
     repo-r:  A <- A (1 - zeta log pi) where A > 0,  A (1 + zeta log pi) where A < 0, of one sign
 
-In expectation over on-policy samples the first is the entropy bonus beta grad H: the two have one
-gradient in exact computation, and REPO's is an estimate from sampled tokens, which needs no logits
-(`later-work.repo`). The second is the paper's practical form, beta = zeta |A| with log pi in place of
-log pi + H (Appendix D.2; SkyRL's ``algorithm.repo``): rare right tokens rise more, rare wrong ones fall
-less. With rewards of one size it never lowers the rate of entropy while no weight is held at 0. With
-centered ones it may (`later-work.repo-rescaled`).
+In expectation over on-policy samples ``repo`` is the entropy bonus beta grad H. The two have one gradient
+in exact computation. REPO's is an estimate from sampled tokens, which needs no logits
+(`later-work.repo`).
 
-SkyRL doubles or halves zeta by the side of a target entropy; here zeta is a constant, since
+The paper's practical form is ``repo-r``, with beta = zeta |A| and log pi in place of log pi + H (Appendix
+D.2; SkyRL's ``algorithm.repo``). Rare right tokens rise more, and rare wrong ones fall less. With rewards
+of one size it never lowers the rate of entropy while no weight is held at 0. With centered rewards it may
+(`later-work.repo-rescaled`).
+
+SkyRL doubles or halves zeta depending on the side of a target entropy. Here zeta is a constant, since
 ``entropy-bonus`` holds targets.
 """
 
@@ -58,8 +60,8 @@ class RepoR(PolicyShaped):
     """The base rule on advantages rescaled by a token's log-probability."""
 
     zeta: Array = 0.001
-    """What a nat of surprise adds to the weight of a positive advantage and takes from that of a negative
-    one; a number or one per run. The paper keeps it within 1e-4 and .05."""
+    """Addition per nat of surprise to the weight of a positive advantage, and reduction of that of a
+    negative one; a number or one per run. The paper keeps it within 1e-4 and .05."""
 
     def _check(self) -> None:
         PolicyShaped._check(self)

@@ -4,8 +4,8 @@ Every rule moves the policy by
 
     step = sum_i weight_i (score_i grad log pi(a_i | s_i) + sum_k term_ik grad k_i)
 
-and decides only ``score`` and ``term``, which are constants of the gradient (detached). It knows
-nothing of models, trainers or samplers, and is written against the array API: the same code runs on
+and decides only ``score`` and ``term``, which are constants of the gradient (detached). A rule does not
+depend on models, trainers or samplers. It is written against the array API, so the same code runs on
 numpy arrays in the simulator and on torch tensors in LLM training.
 """
 
@@ -41,7 +41,7 @@ _HARMLESS = frozenset({"name", "warnings", "metrics", "_check"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Needs:
-    """The columns and guarantees that a rule asks of its caller.
+    """The columns and guarantees that a rule needs from its caller.
 
     The defaults are safe for every rule; naming fewer `reads` spares trainers work. (The simulator finds
     by a trace what a user's rule reads.)
@@ -83,7 +83,7 @@ class Needs:
 
 
 class _Memory:
-    """A place for what is asked for at every step, which is no option."""
+    """A place beside the options for what is computed once and needed at every step."""
 
     __slots__ = ("_all_needs",)
     _all_needs: Needs
@@ -94,10 +94,10 @@ class UpdateRule(_Memory):
     """Base of all rules: a frozen record of options, with scores and state terms for a batch.
 
     A new rule is one file: subclass, put `update_rule` above the class, and define ``_scores``
-    (elementwise). Where it takes statistics of the whole batch, define ``_prepare``, whose columns
-    ``_scores`` finds in ``batch.prepared`` under the rule's name and a dot; ``_state_terms`` where it
-    moves a state function; ``_check`` to refuse options; and ``_needs``, without which it is taken to
-    read everything and is only slower.
+    (elementwise). The other methods are optional. ``_prepare`` takes statistics of the whole batch;
+    ``_scores`` finds its columns in ``batch.prepared`` under the rule's name and a dot. ``_state_terms``
+    moves a state function, and ``_check`` refuses options. ``_needs`` declares the columns; without it a
+    rule is taken to read everything and is only slower.
     """
 
     name: ClassVar[str]
@@ -118,7 +118,7 @@ class UpdateRule(_Memory):
 
     @property
     def needs(self) -> Needs:
-        """What this rule and the rules it is made of need together.
+        """The needs of this rule and of the rules it is made of, together.
 
         A class that computes by a method of its own and declares no ``_needs`` beside it is taken to
         read everything, whatever its parents declare.
@@ -140,7 +140,7 @@ class UpdateRule(_Memory):
     # ------------------------------------------------------------------ coefficients
 
     def prepare(self, batch: TokenBatch) -> TokenBatch:
-        """Add, once per optimizer step and on all rows of all ranks, what needs the whole batch.
+        """Add columns that need the whole batch, once per optimizer step and on all rows of all ranks.
 
         Raises:
             ValueError: a missing column, an all-False mask, or values on masked tokens that are not
@@ -170,7 +170,7 @@ class UpdateRule(_Memory):
         return self._state_terms(self._prepared(batch))
 
     def metrics(self, batch: TokenBatch) -> dict[str, Array]:
-        """Return what a log should show of this step, each [...], such as the share of dead groups."""
+        """Return numbers of this step for a log, each [...], such as the share of dead groups."""
         return {}
 
     def controller(self) -> Any | None:
@@ -182,7 +182,7 @@ class UpdateRule(_Memory):
         return None
 
     def advantages(self, batch: TokenBatch) -> TokenColumn:
-        """What the rule takes for each token's advantage, before ratio and length normalization.
+        """Return the rule's advantage of each token, before ratio and length normalization.
 
         Raises:
             ValueError: a rule without advantages.
@@ -264,9 +264,9 @@ def _declares(kind: type) -> bool:
 def components(rule: UpdateRule) -> tuple[tuple[Path, UpdateRule], ...]:
     """Return the rule and all rules that it is made of, each with its path, outermost first.
 
-    The path leads from the rule to the part through options: () is the rule itself, ("base", "base")
-    the base of its base, ("rules", 0) the first of a sum. A part is an option that is a rule, or an
-    entry of one that is a tuple of rules.
+    The path leads from the rule to the part through options. () is the rule itself, ("base", "base") the
+    base of its base, ("rules", 0) the first of a sum. A part is an option that is a rule, or an entry of
+    one that is a tuple of rules.
     """
     found: list[tuple[Path, UpdateRule]] = [((), rule)]
     for option in dataclasses.fields(rule):

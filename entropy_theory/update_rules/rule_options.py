@@ -214,7 +214,7 @@ def _default(record: Any, name: str) -> Any:
 
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """Return the annotation of each option; one that may be one number per run (`Array`) takes a number."""
+    """Return the annotation of each option; an `Array`, a number or one per run, takes a number."""
     hints = typing.get_type_hints(kind)
     return {field.name: float if hints[field.name] is Array else hints[field.name]
             for field in dataclasses.fields(kind) if field.init}

@@ -1,4 +1,4 @@
-"""Sampler corrections: what is done where tokens were drawn from another policy mu than pi_old.
+"""Sampler corrections, for tokens that were drawn from another policy mu than pi_old.
 
 With rho_t = pi_old / mu of a token (or pi / mu, option ``above``), the base rule's score is multiplied
 by
@@ -9,21 +9,22 @@ by
     kind "sequence-mask"      prod rho_t where within the bounds, else 0     MIS
     kind "token", "none"      rho_t as it is; 1
 
-and is 0 on what is rejected: tokens or sequences for which rho_t, prod rho_t or the geometric mean of
-rho_t leaves [reject_low, reject_high] (``reject``), and sequences with a negative advantage for which
-the mean of log mu - log pi exceeds ``off_policy_threshold`` (off-policy sequence masking, OPSM:
-DeepSeek-V3.2, arXiv 2512.02556). Means over tokens stay over all of them. State terms are the base
-rule's.
+Rejected tokens and sequences have score 0. With ``reject`` these are the tokens or sequences for which
+rho_t, prod rho_t or the geometric mean of rho_t leaves [reject_low, reject_high]. With
+``off_policy_threshold`` they are the sequences with a negative advantage for which the mean of log mu -
+log pi exceeds it. This is off-policy sequence masking (OPSM, DeepSeek-V3.2, arXiv 2512.02556). Means over
+tokens stay over all of them. State terms are the base rule's.
 
-What engines call it, with their defaults (docs/algo/rollout_corr.md of verl has the mathematics):
+Names and defaults of engines (docs/algo/rollout_corr.md of verl has the mathematics):
 
 - TRL ``vllm_importance_sampling_mode``: the four kinds, "sequence_mask" with high 3 by default;
   ``off_policy_mask_threshold``, None;
 - verl ``rollout_is`` "token" or "sequence", ``rollout_is_threshold`` 2 (truncate) or "low_high" (mask);
   ``rollout_rs`` token_k1, seq_sum_k1, seq_mean_k1 are ``reject`` "token", "sequence", "geometric", whose
   bounds there are those of mu / pi_old, and which leave the means too;
-- SkyRL ``tis_ratio_type`` "token" (2) or "sequence" (5), ``sequence_mask_metric`` "geometric" (.99, 1.01)
-  or "product" (.5, 2); slime ``--use-tis`` (0, 2) and ``--use-opsm`` (1e-4, of pi_old / pi);
+- SkyRL ``tis_ratio_type`` "token" (2) or "sequence" (5), and ``sequence_mask_metric`` "geometric" (.99,
+  1.01) or "product" (.5, 2);
+- slime ``--use-tis`` (0, 2) and ``--use-opsm`` (1e-4, of pi_old / pi);
 - OpenRLHF "tis", "icepop" (.5, 5), and "seq-mask-tis": kind "token", ``reject`` "geometric".
 
 Put a KL to a reference outside: TRL multiplies the policy's term alone.
@@ -61,8 +62,9 @@ class SamplerCorrection(Modifier):
     high: float = 2.0
     """The largest weight; above it, "mask" gives 0."""
     reject: str = "none"
-    """What is rejected where its ratio is out of bounds: "none", "token", "sequence" (by the product of
-    its ratios) or "geometric" (by their geometric mean)."""
+    """Ratio by which tokens or sequences out of bounds are rejected. "none" rejects nothing. "token" goes
+    by a token's ratio, "sequence" by the product of a sequence's ratios, "geometric" by their geometric
+    mean."""
     reject_low: float = 0.5
     """The least ratio that is not rejected."""
     reject_high: float = 2.0
@@ -71,8 +73,8 @@ class SamplerCorrection(Modifier):
     """The largest mean of log mu - log pi, nats, at which a sequence with a negative advantage still
     counts; None for no such limit."""
     above: str = "old"
-    """The policy above rho: "old", that which the batch was sampled with, recomputed; "current", the one
-    being trained (verl's bypass mode), for base rules without a ratio of their own."""
+    """The policy above rho. "old" is the policy that the batch was sampled with, recomputed. "current" is
+    the policy being trained (verl's bypass mode), for base rules without a ratio of their own."""
 
     def _check(self) -> None:
         check_choice(self.kind, KINDS, "kind")
@@ -118,7 +120,7 @@ class SamplerCorrection(Modifier):
         return xp.where(batch.is_ordinary, self._factor(batch) * scores, scores)
 
     def _factor(self, batch: TokenBatch) -> TokenColumn:
-        """Return what each score is multiplied by: [..., sequences, positions]."""
+        """Return the factor of each score: [..., sequences, positions]."""
         change = log_ratio(batch, "sampling_log_prob", ABOVE[self.above])
         xp = namespace(change)
         ones = xp.ones_like(change)

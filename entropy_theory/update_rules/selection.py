@@ -1,11 +1,11 @@
-"""Selects the tokens of a covariance rule, the same ones for any order, cut or spread of the rows.
+"""Selects the tokens of a covariance rule, the same tokens for any order, cut or spread of the rows.
 
-A token's covariance is either the paper's (`token_covariance`), which counts what a token does to the
-entropy of its own state where logits are independent and states alike, or what it does through the
-parameters that all states share (`network_covariance`).
+A token's covariance is one of two. The paper's (`token_covariance`) counts what a token does to the
+entropy of its own state, where logits are independent and states alike. The other (`network_covariance`)
+counts what the token does through the parameters that all states share.
 
-Statistics and ranks are taken over all ordinary rows of the step; ties, also those up to rounding, go to
-the smaller (sequence, position); randomness is a hash of (seed, step, sequence, position), not a
+Statistics and ranks are taken over all ordinary rows of the step. Ties, also ties up to rounding, go to
+the smaller (sequence, position). Randomness is a hash of (seed, step, sequence, position), not a
 generator's next number.
 """
 
@@ -66,7 +66,7 @@ def rounding_of(batch: TokenBatch, column: TokenColumn) -> Array:
 def token_covariance(
     batch: TokenBatch, log_prob: TokenColumn, advantage: TokenColumn
 ) -> TokenColumn:
-    """(log pi - mean log pi)(A - mean A) of each token: [..., sequences, positions], nats.
+    """Return ``(log pi - mean log pi)(A - mean A)`` of each token: [..., sequences, positions], nats.
 
     Means are over the ordinary rows, by ``weight`` (Cui et al., Eq. 10; there 1/N). The weighted mean
     of the result is the covariance itself.
@@ -84,11 +84,12 @@ def token_covariance(
 
 
 def network_covariance(batch: TokenBatch, scores: TokenColumn, like: TokenColumn) -> TokenColumn:
-    """What each token's move takes from the mean entropy, -score x effect: [..., sequences, positions].
+    """Return how much each token's move takes from the mean entropy: [..., sequences, positions].
 
-    The effect is ``batch.entropy_effect``, on all states and through shared parameters, known up to a
-    positive factor. That factor is chosen so that the root mean square over the ordinary rows, by
-    ``weight``, is that of ``like`` (`token_covariance`): a band of covariances keeps its meaning.
+    It is ``-score x effect``. The effect is ``batch.entropy_effect``, on all states and through shared
+    parameters, known up to a positive factor. The factor is chosen so that the root mean square over the
+    ordinary rows, by ``weight``, is that of ``like`` (`token_covariance`): a band of covariances keeps
+    its meaning.
     """
     xp = namespace(batch.weight)
     rows = batch.is_ordinary
@@ -116,8 +117,8 @@ def largest(
         batch: gives the identity, by which ties are broken.
         values, candidates: [..., sequences, positions].
         count: how many.
-        tolerance: by how much rounding may move a value, of the shape of ``values``: candidates that are
-            as near to the last value that is selected are tied with it. None: values are exact.
+        tolerance: by how much rounding may move a value, of the shape of ``values``. Candidates that are
+            as near to the last selected value are tied with it. With None values are exact.
     """
     xp = namespace(values)
     shape = values.shape

@@ -54,8 +54,8 @@ class PolicyShaped(Shaped):
     """Advantages shaped by how likely a token is."""
 
     log_prob: str = "old"
-    """Under which policy a token is likely: "old", that which sampled; "current", that being trained (the
-    authors' code), which needs `prepare` at every optimizer step."""
+    """Under which policy a token is likely. "old" is the policy that sampled. "current" is the policy
+    being trained, as in the authors' code, and needs `prepare` at every optimizer step."""
 
     def _check(self) -> None:
         lookup(COV_COLUMN, self.log_prob, "log_prob")
@@ -76,5 +76,5 @@ def need_rewards(rule: str, batch: TokenBatch) -> None:
     """Raise ValueError where the batch brings its own advantages, which no rule of rewards can judge."""
     if batch.advantage is not None:
         raise ValueError(
-            f"update rule '{rule}' goes by rewards, and the batch brings its own 'advantage', which it "
-            "would leave as it is: give rewards alone, or take the base rule")
+            f"update rule '{rule}' changes rewards, and the batch has an 'advantage' column in place of "
+            "them: give rewards alone, or take the base rule")

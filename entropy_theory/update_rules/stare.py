@@ -32,7 +32,7 @@ class Stare(PolicyShaped):
     share: float = 0.1
     """The share P of the tokens of each sign that is reweighted, rounded up."""
     coefficient: float = 0.1
-    """c: W = 1 + c, M = 1 - c, from 0 to 1. Where it is adapted, this is its first value."""
+    """c, from 0 to 1, with W = 1 + c and M = 1 - c. An adapted coefficient starts from it."""
     both: bool = False
     """Whether tokens of bad answers are reweighted too (variant C2; O1 does not)."""
     target: float = 0.3

@@ -2,11 +2,11 @@
 
     score x 1[H_t >= tau],  tau the (1 - rho)-quantile of the entropies of the step's tokens
 
-rho = .2 in the paper ("80/20"; TRL's and ms-swift's ``top_entropy_quantile``). The mean stays one over
-all tokens. tau is that of the whole step; TRL takes one of each micro-batch, over all ranks. A token is
-kept where at most rho (N - 1) of the N tokens have more entropy, as by TRL's interpolated quantile; in
-a listing of all answers, where those with more have at most the share rho of the weight. Tokens of a
-state have one entropy, and are kept together.
+In the paper rho is .2 ("80/20"; TRL's and ms-swift's ``top_entropy_quantile``). The mean still counts all
+tokens. tau is that of the whole step; TRL takes one for each micro-batch, over all ranks. A token is kept
+where at most ``rho (N - 1)`` of the N tokens have more entropy, as by TRL's interpolated quantile. In a
+listing of all answers it is kept where tokens with more entropy have at most the share rho of the weight.
+Tokens of a state have one entropy, and are kept together.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Topr(RatioLoss):
 
     _needs = RatioLoss._needs
     level: str = "sequence"
-    """Whose ratio: "sequence" (printed) or "token" (ROLL)."""
+    """The ratio that counts, of the "sequence" (printed) or of the "token" (ROLL)."""
 
     def _check(self) -> None:
         RatioLoss._check(self)

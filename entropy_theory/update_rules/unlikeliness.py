@@ -1,13 +1,14 @@
 """Unlikeliness reward: of the right answers to a prompt the likelier are worth less (arXiv 2506.02355).
 
-    R <- R (1 - beta rank / G),   rank 0 at the least likely answer of the group, G - 1 at the likeliest
+    R <- R (1 - beta rank / G)
 
-Likely is the mean log-probability of an answer's tokens under the policy that sampled, and beta .25, as
-in the authors' code (AndreHe02/rewarding-unlikely-release, ``lean.rank_penalty``). A wrong answer's
-reward of 0 stays 0. A prompt whose answers are all right has a signal by it. Answers that are equally
-likely share the mean of their ranks; in the code chance orders them. In a listing of all answers rank /
-G is the probability of a less likely one. The penalty holds entropy up where right answers are the
-likelier ones, and not elsewhere (`later-work.unlikeliness`).
+The rank is 0 at the least likely answer of the group and G - 1 at the likeliest. Likely is the mean
+log-probability of an answer's tokens under the policy that sampled, and beta is .25, as in the authors'
+code (AndreHe02/rewarding-unlikely-release, ``lean.rank_penalty``). A wrong answer's reward of 0 stays 0.
+A prompt whose answers are all right has a signal by it. Answers that are equally likely share the mean of
+their ranks; in the code chance orders them. In a listing of all answers rank / G is the probability of a
+less likely one. The penalty holds entropy up where right answers are the likelier ones, and not elsewhere
+(`later-work.unlikeliness`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Unlikeliness(Modifier):
     """The base rule on rewards that fall with an answer's rank among the group's."""
 
     beta: float = 0.25
-    """What the likeliest answer of a large group loses of its reward, from 0 to 1."""
+    """Share of its reward that the likeliest answer of a large group loses, from 0 to 1."""
 
     _needs = Needs(reads={"old_log_prob"})
 

@@ -1,4 +1,4 @@
-"""VESPO: one weight per sequence, a bump of its whole ratio (arXiv 2602.10693; in TRL "vespo").
+"""VESPO: one weight per sequence, a bump of its whole ratio (arXiv 2602.10693, in TRL "vespo").
 
     J = E 1/sum_i |o_i| sum_it sg[ phi(w_i) ] A_i log pi(o_it),   w_i = prod_t r_it,
     phi(w) = w^k exp( lambda (1 - w) ),   (k, lambda) by the sign of A.

@@ -1,27 +1,26 @@
 """How a claim is checked.
 
-    claim.py reading.py what a claim is: hypotheses, conclusion, mutants; whose words it has
-    instances.py        where it lives: strategies, samplers, small integers; drawn as bandit_policies.py,
-                        tree_policies.py
-    arithmetic.py       softmax formulas that run in float64 and in ball arithmetic alike
-    symbolic.py         the equations of a formula, decided by SymPy
-    property_based.py   Hypothesis: thousands of instances, shrunk to the simplest violation
-    floats.py           a statement's margins on many instances
-    search.py           the adversary: small integers, millions of random cases, local ascent
-    sizes.py shrink.py  far larger instances; smaller counterexamples
-    vacuity.py          claims that pass, whatever they say
-    certify.py          signs proved in ball arithmetic (Arb); a float violation counts only then
-    verdict.py          the verdict, from the evidence alone
-    check.py            the list of checks of a claim and what each may cost; `judge` runs them
-    judged.py           the formula, or the code, that was judged
-    proofs.py kernel.py what belongs to a proof in Rocq, and what the kernel says of it
-    refutations.py      counterexamples as theorems: the negation of a claim's statement
-    ledger.py report.py verdicts as JSON and as tables; the accepted ledger
-    rule_contract.py    what every update rule must keep, a user's too: its clauses and batches
-    expected_step.py    of what its expected step is the gradient
-    on_policy.py        how rules relate to policy gradient on policy
+- `claim`, `reading`: hypotheses, conclusion and mutants of a claim, and whose words it has
+- `instances`, `bandit_policies`, `tree_policies`: the sets that claims are about, and how they are drawn
+- `arithmetic`: softmax formulas that run in float64 and in ball arithmetic alike
+- `symbolic`: the equations of a formula, decided by SymPy
+- `property_based`: thousands of instances by Hypothesis, shrunk to the simplest violation
+- `floats`: a statement's margins on many instances
+- `search`: the adversary, with small integers, millions of random cases and local ascent
+- `sizes`, `shrink`: far larger instances; smaller counterexamples
+- `vacuity`: claims that pass whatever they claim
+- `certify`: signs proved in ball arithmetic (Arb); a float violation counts only then
+- `verdict`: the verdict, from the evidence alone
+- `check`: the list of checks of a claim and what each may cost; `judge` runs them
+- `judged`: the formula, or the code, that was judged
+- `proofs`, `kernel`: the parts of a proof in Rocq, and the kernel's answer to it
+- `refutations`: counterexamples as theorems, the negation of a claim's statement
+- `ledger`, `report`: verdicts as JSON and as tables; the accepted ledger
+- `rule_contract`: clauses and batches that every update rule must keep to, a user's too
+- `expected_step`: the function whose gradient a rule's expected step is
+- `on_policy`: how rules relate to policy gradient on policy
 
-One claim in one call: ``judge(claim)`` gives its `Verdict` (quick; ``judge(claim, FULL)`` at length).
+One claim in one call: ``judge(claim)`` gives its `Verdict` quickly, ``judge(claim, FULL)`` at length.
 """
 
 from typing import NoReturn

@@ -1,9 +1,9 @@
 """Softmax formulas written once for two number systems: float64 arrays and arrays of Arb balls.
 
-A margin made of these functions and of ``+ - * /`` can be evaluated on millions of instances in
-float64 and then, unchanged, in ball arithmetic, where its sign is a proof. Numpy's ``exp``, ``log``,
-``sqrt`` and ``log1p`` call the method of that name on each element of an object array, so the same
-line serves both; the few places where balls and floats differ (maxima, comparisons) are here.
+A margin made of these functions and of ``+ - * /`` can be evaluated on millions of instances in float64
+and then, unchanged, in ball arithmetic, where its sign is a proof. One line serves both, because numpy's
+``exp``, ``log``, ``sqrt`` and ``log1p`` call the method of that name on each element of an object array.
+The few places where balls and floats differ (maxima, comparisons) are here.
 
 Actions are on the last axis, leading axes are a batch, temperatures and learning rates have the
 shape of the batch. Entropy is in nats.
@@ -189,10 +189,10 @@ def entropy_gradient(logits: Reals) -> Reals:
 
 @operation(reduced)
 def entropy_change(logits: Reals, step: Reals) -> Reals:
-    """H(softmax(logits + step)) - H(softmax(logits)).
+    """Return ``H(softmax(logits + step)) - H(softmax(logits))``.
 
-    In floats it is summed from -Cov(pi'/pi, log pi) and -KL(pi' || pi), so that the change under a
-    small step is not lost in the difference of two entropies; under a large one nothing is lost there.
+    In floats it is summed from -Cov(pi'/pi, log pi) and -KL(pi' || pi). So the change under a small step
+    is not lost in the difference of two entropies. Under a large step nothing is lost there.
     """
     if is_exact(logits) or is_exact(step):
         return entropy(logits + step) - entropy(logits)
@@ -233,7 +233,7 @@ def log_growth(logits: Reals, step: Reals) -> Reals:
 
 @operation(broadcast)
 def binary_entropy(p: Reals) -> Reals:
-    """-p log p - (1 - p) log(1 - p), for p strictly between 0 and 1."""
+    """Return ``-p log p - (1 - p) log(1 - p)``, for p strictly between 0 and 1."""
     return -p * np.log(p) - (1 - p) * np.log1p(-p)
 
 

@@ -95,8 +95,8 @@ def bandit_instances(
 ) -> Instances:
     """Softmax policies at one state, with a correct set and any positive scalars.
 
-    Fields: ``logits`` [n], ``correct`` [n] if asked for (never empty, may be full), ``step`` [n] if
-    asked for (a logit step), one field [n] per vector and one field per scalar.
+    Fields are ``logits`` [n], and if asked for ``correct`` [n] (never empty, may be full) and ``step``
+    [n], a logit step. There is one field [n] per vector and one field per scalar.
 
     Args:
         scalars: temperatures, learning rates and the like.

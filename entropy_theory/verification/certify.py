@@ -38,7 +38,7 @@ CEILING = 4096
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Certificate:
-    """What ball arithmetic says about a statement at one instance.
+    """The outcome of ball arithmetic for a statement at one instance.
 
     Attributes:
         status: "violated", "holds", "outside" (a hypothesis fails) or "undecided".
@@ -113,9 +113,9 @@ def _shows_beside_floats(statement: Statement, instance: Instance) -> bool:
 def check_candidate(statement: Statement, instance: Instance) -> Certificate:
     """Check an instance that looked like a violation in floats, as `check_instance` does.
 
-    Most such instances are rounding noise, so few bits are tried first. A strict statement whose margin
-    still cannot be told from zero is checked at the highest precision; what stays undecided then, with
-    its hypotheses met, may be an exact equality.
+    Most such instances are rounding noise, so few bits are tried first. A strict statement is checked at
+    the highest precision if its margin still cannot be told from zero. If it stays undecided with its
+    hypotheses met, it may be an exact equality.
     """
     certificate = check_instance(statement, instance, ceiling=512)
     if may_be_equality(statement, certificate):

@@ -37,8 +37,8 @@ class Profile:
 
     Attributes:
         search: effort on the statement and its repair.
-        proved_search: effort where the kernel has accepted the formula; what is left to be seen is that
-            its hypotheses can be met, and that the floats and balls mean the same formula.
+        proved_search: effort where the kernel has accepted the formula. It remains to be seen that its
+            hypotheses can be met, and that floats and balls mean the same formula.
         mutant_search: effort on each mutant.
         examples: Hypothesis examples on the statement; a third of it, at least 20, on the repair.
         mutant_examples: Hypothesis examples on each mutant.
@@ -66,8 +66,8 @@ class Profile:
 
 
 SIZES = (*range(2, 17), 24, 32, 64, 128, 256, 512, 1_000, 4_096, 10_001, 32_768, 151_936)
-"""Numbers of actions, up to a language model's, at which a statement without a proof is tried: the
-sampler's too, of which a short search may draw some never."""
+"""Numbers of actions at which a statement without a proof is tried, up to a language model's. They
+include the sampler's, as a short search may never draw some of these."""
 QUICK = Profile(
     search=Effort(largest_total=10, random_cases=30_000, ascents=1, seconds=0.6, sizes=SIZES),
     proved_search=Effort(largest_total=9, random_cases=10_000, ascents=1, seconds=0.3, sizes=(64,)),
@@ -247,7 +247,7 @@ def _recheck(claim: Claim, stored: dict[str, Any], profile: Profile) -> Check:
 
 
 def _unlike(instances: Instances, data: Mapping[str, Any]) -> str:
-    """What an accepted counterexample lacks of the claim's instances of today; empty if nothing."""
+    """Return a message if an accepted counterexample lacks fields of the claim's instances, else ""."""
     if instances.parameters is None:
         return ""
     fields = {p.name for p in instances.parameters.fields}

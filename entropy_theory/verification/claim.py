@@ -1,11 +1,11 @@
 """Defines what a claim is.
 
-A claim states something about every instance of a set: under its hypotheses the *margin* is above
-zero (or at least zero, or exactly zero for an identity). It brings the printed proof's steps if the
-source has one, a repaired statement if the printed one fails, and mutants: deliberately wrong variants
-that the same checks must reject.
+A claim states something about every instance of a set: under its hypotheses the *margin* is above zero
+(or at least zero, or exactly zero for an identity). It brings the printed proof's steps if the source has
+one, and a repaired statement if the printed one fails. Its mutants are deliberately wrong variants that
+the same checks must reject.
 
-Nothing here says whether the claim is true: that is `verdict.derive`, from evidence.
+Whether the claim is true is not decided here: `verdict.derive` does, from evidence.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FLOAT_FROM = 30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """What one method found.
+    """The findings of one method.
 
     Attributes:
         method: how it was checked.
@@ -62,7 +62,7 @@ class Evidence:
         detail: one line for the reader.
         cases: instances looked at (0 where the method has none).
         seconds: wall-clock time.
-        target: what was checked.
+        target: the statement that was checked.
         name: the step or the mutant, where the evidence is about one.
         counterexample: exact data of a certified violation, with its ``margin_interval``.
         searched: of a search, which instances were looked at.
@@ -111,9 +111,9 @@ class Step:
 
     Attributes:
         name: short name.
-        statement: what it says.
+        statement: its words.
         method: which checker decides it.
-        check: runs the checker; returns (outcome, detail).
+        check: function that runs the checker and returns (outcome, detail).
     """
 
     name: str
@@ -126,7 +126,7 @@ class Step:
 
 
 def experiment(name: str, statement: str, check: Callable[[], tuple[bool, str]]) -> Step:
-    """Make a step of what a long exact run or a fit shows, as no proof does.
+    """Make a step from the outcome of a long exact run or a fit, which no proof shows.
 
     ``check`` returns whether it shows the statement, and its numbers. A statement without a violation
     needs its experiments to pass; one that is false as written, has no repair, and whose experiments pass
@@ -163,14 +163,13 @@ class Statement:
         margin: batch -> numbers; the conclusion holds where margin RELATION 0.
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
-        beyond: what the conclusion says besides that no finite computation decides: derivatives,
-            limits, all steps of a run (`formula.limits`), as propositions; only the kernel can
-            establish it.
-        parameters: what it quantifies over; a claim gives its statements those of its instances.
+        beyond: conclusions that no finite computation decides, as propositions: derivatives, limits, all
+            steps of a run (`formula.limits`). Only the kernel can establish them.
+        parameters: those it quantifies over; a claim gives its statements those of its instances.
 
     Raises:
-        ValueError: a relation that there is not.
-        TypeError: a margin that is no function, or conditions that are no tuple of `Condition`.
+        ValueError: an unknown relation.
+        TypeError: a margin that is not a function, or conditions that are not a tuple of `Condition`.
     """
 
     latex: str
@@ -194,7 +193,7 @@ class Statement:
         """Hypotheses and conclusion as one expression, traced once.
 
         Raises:
-            UntraceableError: they cannot be written as one; the message says what cannot.
+            UntraceableError: they cannot be written as one; the message names the obstacle.
         """
         found = _traced_of(self)
         if isinstance(found, UntraceableError):
@@ -206,7 +205,7 @@ class Statement:
         return not isinstance(_traced_of(self), UntraceableError)
 
     def has_floats(self) -> bool:
-        """Whether some of its numbers may be rounded: it is no formula, or has constants like 0.1."""
+        """Whether some of its numbers may be rounded: it has no formula, or has constants like 0.1."""
         formula = _traced_of(self)
         if isinstance(formula, UntraceableError):
             return True
@@ -228,7 +227,7 @@ class Statement:
         return hypotheses, margins
 
     def numbers(self, cases: Cases) -> Numbers:
-        """What gives the terms of its formula their values on a batch.
+        """Return the evaluator of its formula's terms on a batch.
 
         Raises:
             UntraceableError: it has no formula.
@@ -269,24 +268,24 @@ class Claim:
         title: a few words.
         reading: whether the statement is what the source prints, our precise form of it, or inferred,
             which it is unless said otherwise.
-        statement: what is judged.
+        statement: the statement that is judged.
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
         repair_note: which hypothesis or constant the repair adds.
-        repair_is: how the repair differs from the statement: it adds a hypothesis to the same
-            conclusion, it corrects a constant, a factor or a misprint, or it says what holds instead.
+        repair_is: how the repair differs from the statement. It adds a hypothesis to the same conclusion,
+            or corrects a constant, a factor or a misprint, or states what holds instead.
         scope: what the statement is about: one tabular state or a token tree, one token or a response,
             exact expectation or samples, one step or a run.
-        proof_text: of the source's own proof: printed (or there is none), reconstructed since its
-            displays are lost, or not in the sources.
-        symbolic: whether SymPy too decides the equations of the formula that is said to be true
-            (`symbolic`): a second verdict beside the kernel's.
+        proof_text: state of the source's own proof. It is printed (or there is none), reconstructed since
+            its displays are lost, or not in the sources.
+        symbolic: whether SymPy too decides the equations of the true formula (`symbolic`), as a second
+            verdict beside the kernel's.
         printed_proof: the source's own proof, step by step; empty if it prints none.
         first_order: whether it bounds the remainder of a first order in a step; proved, it is said to be
             true to first order.
         mutants: wrong variants, at least one.
         witnesses: instances known to be telling, which are always checked, and first.
-        experiments: what long runs and fits show (`experiment`).
+        experiments: outcomes of long runs and fits (`experiment`).
         proof_file: a Rocq file that proves the formula (`kernel`); by default the one in
             formal/proofs/claims that is named like the claim, if there is one.
     """
@@ -347,7 +346,7 @@ def _traced(
     beyond: Callable[[Any], tuple[Term, ...]] | None,
 ) -> Formula | UntraceableError:
     if parameters is None:
-        return UntraceableError("its instances are no parameters of a formula")
+        return UntraceableError("its instances are not parameters of a formula")
     cases: Any = SymbolicCases(parameters)
     try:
         return Formula(
@@ -368,7 +367,7 @@ _TRUE = Statement(latex="the claim's own", margin=lambda cases: cases.logits)
 
 
 def mutant(name: str, *, instances: Instances | None = None, **changes: Any) -> Mutant:
-    """Make a mutant of the statement that its claim says is true: some parts of it are others.
+    """Make a mutant of a claim's true statement, with some of its parts changed.
 
     Args:
         name: what was changed.

@@ -1,4 +1,4 @@
-"""Says in words what a rule's expected step is: of which objective it is the gradient, and where not.
+"""Describes a rule's expected step: the objective that it is the gradient of, and where it is not.
 
 All is computed exactly, on tabular policies whose answers of one token are all listed: three prompts of
 different difficulty, with binary rewards. A step is written as a sum of known gradients, in each state by

@@ -40,8 +40,8 @@ def evaluate(statement: Statement, batch: Batch) -> tuple[np.ndarray, np.ndarray
             meets &= value
         if np.asarray(margins).dtype == bool:
             raise ValueError(
-                "the margin must be a number, at least 0 where the conclusion holds, got true or false "
-                "(of which both count as at least 0): write 3 - h for h <= 3")
+                "the margin must be a number, at least 0 where the conclusion holds. Got true or false, "
+                "which both count as at least 0: write 3 - h for h <= 3")
         margins = np.asarray(margins, dtype=float)
     if margins.shape[:1] != (size,):
         raise ValueError(
@@ -113,6 +113,6 @@ def refuse_mixed(
             alone[0], margins[-1], rtol=1e-6, atol=1e-9, equal_nan=True):
         raise ValueError(
             f"the margin of {describe(to_json(pick(last, 0)))} is {alone[0]:g} by itself and "
-            f"{margins[-1]:g} among {len(margins)} instances: the first axis of a field is the "
-            "instances', its last the actions', so the number of actions is i.logits.shape[-1], not "
+            f"{margins[-1]:g} among {len(margins)} instances. The first axis of a field is for "
+            "instances, the last for actions: the number of actions is i.logits.shape[-1], not "
             "len(i.logits)")

@@ -27,7 +27,7 @@ from entropy_theory.verification.formula.terms import ACTIONS
 Instance: TypeAlias = Mapping[str, object]
 """Fields by name: integers, fractions, floats or booleans, alone or in nested lists."""
 Json: TypeAlias = Any
-"""What `to_json` writes: numbers, strings that are fractions, nested lists of them."""
+"""The values that `to_json` writes: numbers, strings that are fractions, nested lists of them."""
 Batch: TypeAlias = dict[str, np.ndarray]
 
 
@@ -61,7 +61,7 @@ class Larger:
     """A way in which instances can be larger than the sampler draws them.
 
     Attributes:
-        unit: what there is more of: actions, tokens, steps of a response, prompts.
+        unit: the kind of thing there is more of: actions, tokens, steps of a response, prompts.
         draw: (generator, rows, how many) -> a float batch, of the shapes in which constants that depend
             on size are attained.
         fewest: how many there are at least.
@@ -87,7 +87,7 @@ class Instances:
         families: what the sampler draws from, in words.
         large: the ways in which instances can be far larger; empty where size means nothing.
         parameters: what the statement quantifies over, each with its range; the sampler draws from a part
-            of it. None where the instances are no parameters of a formula.
+            of it. None where the instances are not parameters of a formula.
         finite: whether ``enumerate`` lists the whole set, so that nothing is sampled.
     """
 

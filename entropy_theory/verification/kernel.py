@@ -1,11 +1,11 @@
 """The proof kernel: checks the proofs of claims.
 
 A claim is proved if Rocq (Coq 8.16.1 or newer) accepts a theorem whose statement is the one generated
-from the claim's formula. What is trusted (formal/trusted: definitions and statements) is compiled by
-itself, where no proof can be seen; then the proofs that are asked for, with what they need; then files in
-which the kernel accepts each theorem as a proof of exactly its statement. Last the independent checker,
-coqchk, reads all that was compiled: its report is the verdict. It must list the axioms of the classical
-real numbers, by their full names, and nothing else.
+from the claim's formula. First the trusted files (formal/trusted, with definitions and statements) are
+compiled by themselves, where no proof can be seen. Then come the proofs that are asked for and the files
+they need. Then come files in which the kernel accepts each theorem as a proof of exactly its statement.
+Last the independent checker, coqchk, reads all that was compiled: its report is the verdict. It must list
+the axioms of the classical real numbers, by their full names, and nothing else.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class KernelError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """What the kernel said of one proof.
+    """The kernel's answer to one proof.
 
     Attributes:
         accepted: whether it proves the statement from the axioms allowed.
-        axioms: what coqchk lists.
+        axioms: the axioms that coqchk lists.
         message: the error with file and line, where it was not accepted.
     """
 
@@ -74,7 +74,7 @@ def prove(
     claims: Iterable[Claim], *, folder: Path = BUILD, jobs: int = 2, definitions: bool = False,
     refuting: bool = False, on_line: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Result]:
-    """Have the kernel check the proofs of these claims; what has not changed is not compiled again.
+    """Have the kernel check the proofs of these claims; unchanged files are not compiled again.
 
     Results are kept in ``folder``/checked.json, those of other claims included.
 
@@ -82,7 +82,7 @@ def prove(
         claims: those without a proof are passed over.
         folder: where statements and copies of the proofs are written and compiled.
         jobs: files compiled at once.
-        definitions: whether what the definitions must satisfy is checked too, as "sanity".
+        definitions: whether the conditions on the definitions are checked too, as "sanity".
         refuting: whether the theorems that claims are false are checked too, which need coq-interval.
         on_line: called with each line of progress.
 
@@ -132,7 +132,7 @@ def prove(
 
 _LOADS = {"trusted": ("Trusted",), "proofs": ("Trusted", "PolicyEntropy"),
           "accepted": ("Trusted", "PolicyEntropy", "Accepted")}
-"""What can be seen where the files of a folder are compiled: by those that are trusted no proof."""
+"""The libraries at hand when a folder is compiled; trusted files have none with proofs."""
 _FOLDERS = {**ROOTS, "Accepted": "accepted"}
 
 
@@ -160,7 +160,7 @@ def _refuses_the_false(folder: Path) -> None:
         ("coqc", "-q", "wrong.v"), ("coqc", "-q", "axiom.v"), ("coqchk", "-silent", "-o", "axiom")))
     if coqc.returncode == 0 or _foreign(coqchk.stdout + coqchk.stderr) != ["Axioms: axiom.absurd"]:
         name = "coqc" if coqc.returncode == 0 else "coqchk"
-        raise KernelError(f"{shutil.which(name)} lets a proof of False pass: it is no proof kernel")
+        raise KernelError(f"{shutil.which(name)} lets a proof of False pass, so it cannot judge proofs")
 
 
 def _compiled(
@@ -172,7 +172,7 @@ def _compiled(
     Args:
         proofs: those to be compiled.
         files: the file below accepted, without ending, that each claim's proof is accepted in.
-        folder: where they are written and compiled; what has not changed stays as it is.
+        folder: where they are written and compiled; unchanged files stay as they are.
         jobs: files compiled at once.
         on_line: called with each line of progress.
     """
@@ -272,7 +272,7 @@ def _checked(
 
 
 def _report(files: Sequence[str], folder: Path) -> str:
-    """What coqchk says; kept, and returned again as long as nothing that was compiled has changed."""
+    """Return coqchk's report; it is kept as long as no compiled file has changed."""
     compiled = hashlib.sha256()
     for path in sorted(folder.rglob("*.vo")):
         compiled.update(hashlib.sha256(path.read_bytes()).digest())
@@ -288,7 +288,7 @@ def _report(files: Sequence[str], folder: Path) -> str:
 
 
 def _foreign(report: str) -> list[str]:
-    """What coqchk lists beside the axioms that are accepted: its report has a heading for each kind."""
+    """Return the items of coqchk's report, by its heading of each kind, that are not accepted axioms."""
     headings, found = set(), []
     for section in re.split(r"^\* ", report, flags=re.MULTILINE)[1:]:
         heading, _, said = section.partition(":")

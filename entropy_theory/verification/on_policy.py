@@ -1,7 +1,7 @@
 """How a rule's expected step on policy relates to the gradients of expected reward and of entropy.
 
-Found from the rules' own code: on listings of all answers, of flat and of concentrated policies, with
-rewards 0 and 1. Two claims say what follows for entropy (`CLAIMS`).
+The relations are found from the rules' own code: on listings of all answers, of flat and of concentrated
+policies, with rewards 0 and 1. Two claims derive the consequences for entropy (`CLAIMS`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The proofs of claims: what belongs to each, and the record of what the kernel accepted.
 
-Under formal/trusted is what a reader has to trust: the definitions, and the statements as they were
-generated. Under formal/proofs is what the kernel checks. What was accepted is kept with digests of the
-statement and of all files that its proof needs (formal/accepted.json, committed). Where Rocq is not
-installed, a proof counts as recorded as long as all of them are unchanged, and tables say that it was not
-checked.
+A reader has to trust what lies under formal/trusted: the definitions, and the statements as they were
+generated. The kernel checks what lies under formal/proofs. The record of accepted proofs
+(formal/accepted.json, committed) has digests of the statement and of all files that its proof needs.
+Where Rocq is not installed, a proof counts as recorded as long as all of them are unchanged. Tables then
+mark it as not checked.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ RECORDED = "recorded, not checked here"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proof:
-    """What belongs to one claim's proof.
+    """The parts of one claim's proof.
 
     Attributes:
         claim_id: the claim.
@@ -67,7 +67,7 @@ class Proof:
 
     @property
     def source(self) -> str:
-        """What its module's name begins with; proofs of one source are accepted in one file."""
+        """The beginning of its module's name; proofs of one source are accepted in one file."""
         return self.module.partition(".")[0]
 
     @property
@@ -142,10 +142,10 @@ def statement_of(claim: Claim) -> tuple[str, Statement]:
 
 
 def statement_text(claim: Claim) -> str:
-    """The module with the claim's generated statement.
+    """Return the module with the claim's generated statement.
 
     Raises:
-        UntraceableError: the statement is no formula, or one that the kernel has no words for.
+        UntraceableError: the statement has no formula, or one that cannot be written for the kernel.
     """
     part, statement = statement_of(claim)
     return headed(claim, statement.formula.rocq(part))
@@ -191,7 +191,7 @@ def proof_of(claim: Claim) -> Proof | None:
 
 
 def sanity() -> Proof:
-    """What the definitions must satisfy, and its proof, which the kernel accepts like a claim's."""
+    """Return the conditions on the definitions, with a proof that the kernel checks like a claim's."""
     return gathered(SANITY, "", SANITY, formal_folder() / "proofs" / "Sanity.v",
                     _text(formal_folder() / "trusted" / "Sanity.v"))
 
@@ -227,7 +227,7 @@ def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
 
 
 def evidence(claim: Claim, folder: Path = BUILD) -> list[Evidence]:
-    """What the kernel says of a claim: nothing if it has no proof.
+    """Return the kernel's evidence on a claim, empty if the claim has no proof.
 
     A result of this checkout's last run counts if nothing has changed since; else the committed one.
     """
@@ -249,21 +249,21 @@ def evidence(claim: Claim, folder: Path = BUILD) -> list[Evidence]:
             return [_found(part, "fail", known["message"], started)]
         detail = f"accepted by Rocq {known['rocq']}: {proof.path.name}, digest {proof.digest[:12]}"
         if not again:
-            detail = f"{RECORDED} (make prove, which needs Rocq: {INSTALL}): {detail}"
+            detail = f"{RECORDED}. Run make prove, which needs Rocq ({INSTALL}): {detail}"
         return [_found(part, "pass", detail, started)]
     return [_found(part, "skipped", f"{proof.path.name}: statement, proof or library have changed since "
-                   f"the kernel last accepted it; run make prove (which needs Rocq: {INSTALL})", started)]
+                   f"the kernel last accepted it. Run make prove, which needs Rocq: {INSTALL}", started)]
 
 
 def axioms(claim: Claim, folder: Path = BUILD) -> tuple[str, ...]:
-    """What the accepted proof of a claim assumes; empty without one."""
+    """Return the axioms that the accepted proof of a claim assumes; empty without a proof."""
     proof = proof_of(claim)
     known = None if proof is None else said_of(proof, folder)
     return () if known is None else tuple(known["axioms"])
 
 
 def said_of(proof: Proof, folder: Path = BUILD) -> dict[str, Any] | None:
-    """What the kernel last said of a proof that has not changed since: here, or else as committed."""
+    """Return the kernel's last answer on a proof unchanged since, from here or else as committed."""
     for record in (read_accepted(folder / "checked.json"), read_accepted()):
         known = record.get(proof.claim_id)
         if known is not None and known["digest"] == proof.digest:
@@ -302,7 +302,7 @@ def digests() -> dict[str, str]:
 
 
 def changed_since_accepted() -> list[str]:
-    """What of the trusted side is not as it was accepted, one line each."""
+    """Return the differences of the trusted side from the accepted one, one line each."""
     known, now = read_json(accepted_path())["trusted"], digests()
     return [f"{name} changed since it was accepted" for name in sorted(known.keys() | now.keys())
             if known.get(name) != now.get(name)]

@@ -1,10 +1,10 @@
 """Refutations as theorems: a claim's statement is false, which the kernel proves at its counterexample.
 
-What is refuted is the statement that is generated from the claim's formula; the theorem is its negation.
-The proofs are generated too, from the counterexample that the ledger has accepted: the statement is taken
-at that instance, sums are written out, and intervals (coq-interval, on integers) enclose the numbers, so
-that the axioms stay those of the real numbers. Statement and proof are kept like those of claims, in
-folders of their own called refuted.
+The statement that is generated from the claim's formula is refuted; the theorem is its negation. The
+proofs are generated too, from the counterexample that the ledger has accepted. The statement is taken at
+that instance, and sums are written out. Intervals (coq-interval, on integers) enclose the numbers, so the
+axioms stay those of the real numbers. Statement and proof are kept like those of claims, in folders of
+their own called refuted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ From PolicyEntropy.library Require Import Domains TreeDomains.
 Theorem defined : Statements.{source}.{name}.defined.
 Proof. domains. Qed.
 """
-"""What follows the proof that it fails, where another proof does not stand there already."""
+"""The text after the proof that it fails, where no other proof stands there already."""
 _PROOF = """(* Generated from the counterexample of {id}. *)
 
 From Coq Require Import Reals List.
@@ -73,10 +73,10 @@ def proof_file(claim: Claim) -> Path:
 
 
 def proof_text(claim: Claim, counterexample: Mapping[str, Any]) -> str:
-    """The proof that the claim's statement fails at a counterexample, as the ledger stores it.
+    """Return the proof that the claim's statement fails at a counterexample, as the ledger stores it.
 
     Raises:
-        UntraceableError: the statement is no formula, or the instance is not one of its kind.
+        UntraceableError: the statement has no formula, or the instance is not one of its kind.
     """
     source, _, name = _module(claim).rpartition(".")
     sizes, arguments = _arguments(_printed(claim), counterexample)

@@ -1,4 +1,4 @@
-"""Prints what the commands show: the table of claims, one claim in full, and progress."""
+"""Prints for the commands: the table of claims, one claim in full, and progress."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
 def _print_kernel(
     line: Callable[..., None], heading: Callable[[str], None], claim: Claim, evidence: Sequence[Evidence]
 ) -> None:
-    """Print what the proof kernel says, the statement that it read, and what the proof assumes."""
+    """Print the proof kernel's answer, the statement that it read, and the axioms of the proof."""
     found = [e for e in evidence if e.method == "kernel"]
     if not found:
         return
@@ -183,12 +183,12 @@ def _print_kernel(
 def print_proofs(
     claims: Mapping[str, Claim], jobs: int | None, *, definitions: bool = False, refuting: bool = False
 ) -> dict[str, kernel.Result]:
-    """Have the kernel check proofs, showing progress, and print what it says of each.
+    """Have the kernel check proofs, showing progress, and print its answer on each.
 
     Args:
         claims: whose.
         jobs: files compiled at once; one per core by default.
-        definitions: whether what the definitions must satisfy is checked too.
+        definitions: whether the conditions on the definitions are checked too.
         refuting: whether the theorems that claims are false are checked too.
     """
     console = Console(stderr=True)
@@ -225,7 +225,7 @@ def print_rule(
     label: str, findings: Sequence[ClauseResult], effect: EntropyEffect | str, columns: Sequence[str],
     step: Sequence[str] = (),
 ) -> None:
-    """Print a line for each clause that a rule must keep, then what its expected step does.
+    """Print a line for each clause that a rule must keep, then the effect of its expected step.
 
     Under a broken clause stands the smallest batch that breaks it.
 

@@ -21,11 +21,11 @@ from entropy_theory.verification.rule_batches import converted, left_padded, poi
 ROUNDING = 1e-12
 """Relative and in nats: what the order of a sum over some thousand float64 terms moves."""
 AFTER_ROUNDING = 1e-6
-"""The allowed change of a step then, relative to its largest score: the root of ``ROUNDING``, so that a
-rule may divide by what nearly cancels, or take a root."""
+"""The allowed change of a step then, relative to its largest score. It is the root of ``ROUNDING``, so a
+rule may take a root or divide by what nearly cancels."""
 STEEPEST = 1e3
-"""The largest slope of a score that a rule's own numbers explain: it divides by spreads of rewards and of
-covariances, which are not below 0.001 in the contract's batches unless they are 0."""
+"""The largest slope of a score that a rule's own numbers explain. A rule divides by spreads of rewards
+and of covariances. In the contract's batches they are 0 or at least 0.001."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,8 +63,8 @@ def _overwrites(rule: UpdateRule, batch: TokenBatch, accuracy: float) -> str:
             if changed.any():
                 at = first(changed)
                 return (f"it overwrites '{name}' of {place(changed)}: {before[name][at]} has become "
-                        f"{after[at]} (other rules and later steps read the batch: compute a new "
-                        "array, as namespace(x).where does)")
+                        f"{after[at]}. Other rules and later steps read the batch, so compute a new "
+                        "array, as namespace(x).where does")
     return ""
 
 
@@ -83,8 +83,8 @@ def _not_defined(rule: UpdateRule, batch: TokenBatch) -> str:
         found = outputs(rule, batch)
     except (TypeError, AttributeError) as error:
         reason = str(error).split("\n", maxsplit=1)[0]
-        return (f"{type(error).__name__}: {reason} (rules run on numpy, torch and traced arrays: write "
-                "them with entropy_theory.policy.namespace)")
+        return (f"{type(error).__name__}: {reason}. Rules run on numpy, torch and traced arrays, so "
+                "write them with entropy_theory.policy.namespace")
     for name, column in found.items():
         if tuple(column.shape) != tuple(batch.mask.shape):
             return f"{name} have shape {tuple(column.shape)}, the batch {tuple(batch.mask.shape)}"

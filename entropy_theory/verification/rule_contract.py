@@ -1,7 +1,7 @@
 """The contract of update rules, as checks that find a small batch on which a rule breaks it.
 
-Training cuts a batch into micro-batches and deals it out over processes, pads it, runs on torch and in
-float32; the simulator runs on numpy, many runs at once, and pools rows where a rule allows it. A rule
+Training cuts a batch into micro-batches, deals it out over processes, pads it, and runs on torch in
+float32. The simulator runs on numpy, many runs at once, and pools rows where a rule allows it. A rule
 that keeps the clauses (`rule_clauses`) takes the same step everywhere. The package's own rules are held
 to them by its tests, a user's by ``python -m entropy_theory check my_rules.py``.
 """
@@ -34,12 +34,12 @@ BLOCKED = "not checked: see the broken one above"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClauseResult:
-    """What checking one clause on a rule found."""
+    """The outcome of checking one clause on a rule."""
 
     clause: Clause
     outcome: Literal["kept", "broken", "skipped"]
     detail: str
-    """How many batches kept it, what is wrong, or why it was not checked."""
+    """The number of batches that kept it, the fault, or why it was not checked."""
     batch: TokenBatch | None = None
     """The smallest batch found on which the clause is broken, simplified."""
 
@@ -128,7 +128,7 @@ def _result(clause: Clause, rule: UpdateRule, judged: Sequence[TokenBatch], kept
 
 
 def entropy_effect(rule: UpdateRule, *, seed: int = 0, policies: int = 200) -> EntropyEffect:
-    """Measure what expected steps do to entropy, of so many random policies each of 3 to 8 actions.
+    """Measure the effect of expected steps on entropy, on so many random policies each of 3 to 8 actions.
 
     A random few actions are right. Logits are N(0, 1), and 1 nat higher for right actions, as after some
     training: entropy then mostly falls under GRPO. Steps are those on the exact listing of all actions,

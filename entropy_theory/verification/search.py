@@ -1,10 +1,15 @@
-"""The adversary: looks for instances that violate a statement, and says how hard it tried.
+"""The adversary: looks for instances that violate a statement, and reports how hard it tried.
 
-Four parts: every instance with small integer weights, in order of size, so that the first violation
-is the simplest; a batched random search over families in which inequalities break (ties, saturation,
-near ties); local ascent (Nelder-Mead) of the violation from the worst random points; far larger instances
-(`sizes`). A float violation is only a candidate: it counts once ball arithmetic proves it. One that was
-drawn is made simple (`shrink`). What was searched, and what was not, is told with the outcome.
+It has four parts:
+
+- every instance with small integer weights, in order of size, so the first violation is the simplest
+- a batched random search over families in which inequalities break (ties, saturation, near ties)
+- local ascent (Nelder-Mead) of the violation from the worst random points
+- far larger instances (`sizes`)
+
+A float violation is only a candidate: it counts once ball arithmetic proves it. A violation that was
+drawn is made simple (`shrink`). The outcome lists the instances that were searched and those that were
+not.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ from entropy_theory.verification.vacuity import NO_SIZE, Margins, varied, why_va
 
 Violation = tuple[Instance, certify.Certificate]
 CLEARLY = 1e-6
-"""A violation in floats of this size is no rounding: what balls do not decide then is in doubt."""
+"""A violation in floats of this size is beyond rounding: if balls do not decide it, it is in doubt."""
 FEWEST_DRAWN = 1000
 """Random cases below which a set that is not finite has hardly been searched."""
 FEWEST_MET = 20
@@ -83,15 +88,15 @@ def search(
     """Search for a violation; return the evidence, then that of the certificates if one was found.
 
     Args:
-        statement: what is attacked.
+        statement: the statement under attack.
         instances: the set that the statement is about.
         effort: how hard to look.
         seed: seed of the random search.
         witnesses: instances to try first.
-        target: what the evidence is about.
+        target: the subject of the evidence.
         first_only: stop at the first proved violation (enough to reject a mutant).
-        tight: whether a margin that never comes near zero is vacuous (`vacuity`); None asks for no reason
-            why the statement may say nothing: not of a mutant, nor of what the kernel has accepted.
+        tight: whether a margin that never comes near zero is vacuous (`vacuity`). None looks for no such
+            reason; it is for mutants and for what the kernel has accepted.
     """
     started = time.monotonic()
     deadline = time.thread_time() + effort.seconds
@@ -221,7 +226,7 @@ def simplest_of(
 
 
 class _Attack:
-    """What an attack on a statement has looked at and found so far."""
+    """The instances that an attack on a statement has tried so far, and its findings."""
 
     def __init__(self, statement: Statement, instances: Instances) -> None:
         self.statement = statement

@@ -39,7 +39,7 @@ def shrink(
 
     Args:
         violates: the certificate that an instance violates the statement; None if it does not.
-        instances: the set that it is about; instances of listed sets, or of kinds that are no parameters
+        instances: the set that it is about. Instances of listed sets, or of kinds that are not parameters
             of a formula, stay as they are.
         found: a certified violation.
         seconds: processor time after which it stops.

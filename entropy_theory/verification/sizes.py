@@ -1,7 +1,7 @@
 """Instances far larger than the sampler's: at which sizes a statement was tried, and at which not.
 
-A margin may be any code, so what it costs is measured: each size is tried alone, and one that would take
-too long, or too much memory, by what the sizes before it took is left out, and said to be.
+A margin may be any code, so its cost is measured. Each size is tried alone. A size is left out, and
+reported, if the sizes before it show that it would take too long or too much memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOISE = 1e-9
 
 
 class Attack(Protocol):
-    """What looks at batches of instances (`search`)."""
+    """An attack, which tries batches of instances (`search`)."""
 
     statement: Statement
 
@@ -49,7 +49,7 @@ class Attack(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What one instance of a size took."""
+    """The cost of one instance of a size."""
 
     size: int
     seconds: float
@@ -62,7 +62,7 @@ def try_larger(
     """Try larger instances until one is proved to violate the statement; returns what was not tried.
 
     Args:
-        attack: what looks at them.
+        attack: the attack that tries them.
         instances: the set that the statement is about, with the ways in which its members grow.
         sizes: how large; a way may have sizes of its own.
         seed: of what is drawn.
@@ -108,7 +108,7 @@ def _not_tried(larger: Larger, left: list[int], reason: str, none_met: list[int]
 
 
 def _expected(costs: list[_Cost], size: int) -> _Cost:
-    """What an instance of this size will take, if it grows by the power by which it last grew."""
+    """Return the cost of an instance of this size, if it grows by the power of its last growth."""
     if not costs:
         return _Cost(size, 0.0, 0.0)
     last = costs[-1]
@@ -151,10 +151,10 @@ def _watched(costs: list[_Cost], size: int, rows: int) -> Iterator[None]:
 
 
 def with_simple_shapes(batch: Batch) -> Batch:
-    """The batch with equal logits in its first row, and in a few more logits along another field.
+    """Return the batch with equal logits in its first row, and in a few more along another field.
 
-    Constants that depend on size are attained at the uniform policy, and hypotheses such as "right
-    actions are the likelier ones" are met by almost no policy that is drawn.
+    Constants that depend on size are attained at the uniform policy. Almost no policy that is drawn meets
+    hypotheses such as "right actions are the likelier ones".
     """
     logits = batch["logits"]
     fields = [name for name, column in batch.items()

@@ -1,14 +1,13 @@
 """The equations of a formula, decided by SymPy: a second verdict beside the kernel's.
 
 A formula's terms are evaluated once more, on symbols in place of numbers. Every entry is then a rational
-function of the parameters and of their exponentials and logarithms, each a symbol of its own, where
-exp(a + b) = exp a exp b and log(a b) = log a + log b; it carries its derivative along. An equation holds
-if left minus right is the zero function, for all values of the parameters at once.
+function of the parameters and of their exponentials and logarithms, each a symbol of its own. In it
+``exp(a + b) = exp a exp b`` and ``log(a b) = log a + log b``. Each entry carries its derivative along. An
+equation holds if left minus right is the zero function, for all values of the parameters at once.
 
 It is written out for a few sizes: 2 and 3 actions, or one prompt with responses of two tokens from a
-vocabulary of two.
-Decided are a conclusion "= 0", derivatives, gradients and equalities. Inequalities and limits are not,
-nor is an equation that holds only under a hypothesis.
+vocabulary of two. It decides a conclusion "= 0", derivatives, gradients and equalities. It does not
+decide inequalities, limits, or an equation that holds only under a hypothesis.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def equation(
 
     def check() -> tuple[Outcome, str]:
         if instances.parameters is None:
-            raise UntraceableError("its instances are no parameters of a formula")
+            raise UntraceableError("its instances are not parameters of a formula")
         return decide_all(instances.parameters, [left_minus_right(SymbolicCases(instances.parameters))])
 
     return Step(name=name, statement=statement, method="symbolic", check=check)

@@ -156,17 +156,17 @@ def tree_instances(
 ) -> Instances:
     """Autoregressive policies on complete token trees (`entropy_theory.token_tree`).
 
-    Fields: ``logits`` [states, tokens]; ``correct`` [responses], a mask that is never empty, or
-    ``reward`` [responses] in [0, 1]; one field [states, tokens] per vector, one field per scalar. With
-    ``prompts`` each prompt has a tree of its own, on a leading axis of ``logits``, ``correct``,
-    ``reward`` and vectors.
+    Fields are ``logits`` [states, tokens], and ``correct`` [responses], a mask that is never empty, or
+    ``reward`` [responses] in [0, 1]. There is one field [states, tokens] per vector, and one field per
+    scalar. With ``prompts`` each prompt has a tree of its own, on a leading axis of ``logits``,
+    ``correct``, ``reward`` and vectors.
 
     Args:
         scalars: coefficients, learning rates and the like.
-        tokens: smallest and largest vocabulary; if they are one number, the statement is about no other.
-        horizon: shortest and longest response.
+        tokens: smallest and largest vocabulary; if both are equal, the statement is about no other.
+        horizon: shortest and longest response; if both are equal, the statement is about no other.
         reward: 0/1 rewards of responses as a mask, graded ones, or none.
-        prompts: fewest and most prompts; for these and the horizon too, one number is no other.
+        prompts: fewest and most prompts; if both are equal, the statement is about no other.
         vectors: per (state, token) numbers, such as a logit step.
     """
     drawn = _Trees(scalars=scalars, tokens=tokens, horizon=horizon, reward=reward, prompts=prompts,

@@ -1,7 +1,8 @@
-"""Statements that pass, but for a reason that has nothing to do with what they say.
+"""Statements that pass for a reason that has nothing to do with their content.
 
-Their margin is the same at every instance, cannot be negative by its form (an absolute value, a number
-clipped at zero), never comes near zero, or is one of the hypotheses. No search can falsify them.
+The margin is the same at every instance, or never comes near zero. By its form it cannot be negative, as
+an absolute value or a number clipped at zero. It is one of the hypotheses. No search can falsify such
+statements.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def why_vacuous(
     """Why a statement that nothing violates says nothing; empty if it may say something.
 
     Args:
-        statement: what was searched.
+        statement: the statement that was searched.
         instances: the set that it is about.
         seen: its margins.
         batch: random instances.
@@ -106,8 +107,8 @@ def why_vacuous(
     if usual is None:
         return ""
     if (stuck := seen.cut_off()) is not None:
-        return (f"half of the random instances of some sizes, or more, have a margin of {stuck:.6g} to "
-                "the last bit: it is cut off there, or a hypothesis is hidden in it. Make that a "
+        return (f"half or more of the random instances of some sizes have a margin of {stuck:.6g} to "
+                "the last bit. It is cut off there, or a hypothesis is hidden in it: make that a "
                 "Condition, or give a Mutant that the checks must reject")
     if np.isfinite(usual) and seen.low > NEAR * usual > 0:
         return (f"the margin never comes near 0: it is {seen.low:.3g} or more, {usual:.3g} at a usual "

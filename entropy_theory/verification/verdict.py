@@ -1,29 +1,32 @@
 """The verdict on a claim, derived from evidence and from nothing else.
 
-Statement:
-    proved       the proof kernel accepted a theorem that is the claim's formula, word for word
-    verified     no proof, but no violation either, up to the size of a vocabulary: how many cases, which
-                 adversary, says the evidence; the most that is said of a margin that is not one formula
-    no counterexample found
-                 as verified, but part of what the statement is about was not tried: which, says the
-                 evidence
-    vacuous      it passes for a reason that has nothing to do with what it says (`vacuity`)
-    first-order  true with a remainder, and proved with it
-    true with a hypothesis
-                 false as stated (certified violation); with the named hypothesis proved
-    corrected    false as stated; with another constant, factor or sign the repair survives
-    refuted      a certified violation of a statement that is read literally; what holds instead, if
-                 something does, has its own standing
-    fails as we read it
-                 the same of our precise form of a sentence, or of one that nobody wrote
-    empirical    a certified violation, but experiments show in which sense it holds
-    undecided    anything else: an error, a surviving mutant, a proof and a counterexample at once, an
-                 equation that SymPy finds wrong
+Verdicts on a statement:
 
-Printed proof: "ok" if every step follows from what is printed before it; "gap" if each one that does
-not follows with a premise left unsaid; "wrong" if one cannot be completed; "reconstructed" if its
-displays are lost in the source; "not in sources" if the sources print no proof of what was judged;
-"none" if there is nothing to judge.
+- proved: the proof kernel accepted a theorem that is the claim's formula, word for word
+- verified: no proof and no violation, up to the size of a vocabulary. The evidence names the cases and
+  the adversary. A margin that is not one formula cannot get more.
+- no counterexample found: as verified, but part of what the statement is about was not tried. The
+  evidence names this part.
+- vacuous: it passes for a reason that has nothing to do with its content (`vacuity`)
+- first-order: true with a remainder, and proved with it
+- true with a hypothesis: false as stated, by a certified violation; proved with the named hypothesis
+- corrected: false as stated; with another constant, factor or sign the repair survives
+- refuted: a certified violation of a statement that is read literally. A statement that holds instead has
+  its own standing.
+- fails as we read it: a certified violation of our precise form of a sentence, or of a sentence that
+  nobody wrote
+- empirical: a certified violation, but experiments show in which sense it holds
+- undecided: anything else, such as an error, a surviving mutant, a proof and a counterexample at once, or
+  an equation that SymPy finds wrong
+
+Verdicts on a printed proof:
+
+- ok: every step follows from what is printed before it
+- gap: each step that does not follow does with a premise left unsaid
+- wrong: a step cannot be completed
+- reconstructed: its displays are lost in the source
+- not in sources: the sources print no proof of what was judged
+- none: there is nothing to judge
 """
 
 from __future__ import annotations
@@ -56,8 +59,8 @@ class Verdict:
         printed_proof: one of `PRINTED_PROOFS`.
         instead: how the repaired statement stands, "" where there is none or it does not.
         counterexample: exact data of the simplest certified violation, or None.
-        problems: what keeps the evidence from being trusted (surviving mutants, errors, a failed
-            step, a check that was not run), one line each; empty for a clean run.
+        problems: what keeps the evidence from being trusted, one line each: surviving mutants, errors, a
+            failed step, a check that was not run. Empty for a clean run.
         searched: which instances the statement was tried on.
         left_open: what that does not settle, and which instances it was not tried on, and why.
     """
@@ -131,7 +134,7 @@ def _standing(statement: Statement, evidence: Sequence[Evidence], target: Target
 def _problems(
     claim: Claim, evidence: Sequence[Evidence], counterexample: dict[str, Any] | None
 ) -> list[str]:
-    """What makes the evidence untrustworthy; a refuted printed statement is not a problem."""
+    """Return the faults of the evidence; a refuted printed statement is not a problem."""
     found = [
         f"{f'{e.target} {e.name}'.strip()} ({e.method}, {e.outcome}): {e.detail}"
         for e in evidence if _is_problem(e)

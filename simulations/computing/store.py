@@ -1,7 +1,7 @@
-"""Keeps results on disk: one NetCDF file per experiment, written whole or not at all, keyed by its config.
+"""Keeps results on disk: one NetCDF file per experiment, written whole or not at all, under a key.
 
-A file that carries the key of the experiment's config, seed and source code is the result, which is then
-not computed again; any other file of that name is replaced. While an experiment is computed its cells
+A file that carries the key of the experiment's config, seed and source code is the result, and it is not
+computed again. Any other file of that name is replaced. While an experiment is computed its cells
 (`simulations.computing.cells`) are kept beside it, and other commands that want it wait.
 """
 
@@ -42,7 +42,8 @@ class Experiment:
     """The figure, table or statement of a paper that the experiment is about."""
     title: str
     caption: str
-    """What the Dataset holds, in one fixed text: the quantities, over what they are, and their spread."""
+    """The content of the Dataset in one fixed text: the quantities, over what they are, and their
+    spread."""
     modes: tuple[Mode, ...] = ("exact",)
     """Whether its numbers are computed in exact expectation, from samples, or both."""
     profiles: dict[str, Any]
@@ -52,7 +53,7 @@ class Experiment:
     work: Callable[[Any], int]
     """The number of engine steps that a config takes: the length of its progress bar."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What variables and coordinates are, by their names: text for the axes of plots."""
+    """Text for the axes of plots, by the names of variables and coordinates."""
 
     @classmethod
     def of(cls, module: str, **described: Any) -> Experiment:

@@ -46,7 +46,7 @@ class Failure:
     def error(self, where: str) -> Exception:
         """Return the failure as an exception.
 
-        What a user can mend is one sentence; anything else comes with its traceback.
+        A failure that a user can mend is one sentence; any other comes with its traceback.
         """
         if self.kind == "ValueError":
             return ValueError(f"{self.message} ({where})")

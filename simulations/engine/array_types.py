@@ -9,7 +9,7 @@ from jaxtyping import Float, Integer, Num, Shaped, UInt64
 
 RunNumbers: TypeAlias = Integer[np.ndarray, "runs"]
 Lanes: TypeAlias = UInt64[np.ndarray, "*states samples"]
-"""What each draw's uniform depends on, apart from seed and batch."""
+"""The part of each draw's uniform that does not depend on seed and batch."""
 Uniforms: TypeAlias = Float[np.ndarray, "*states samples"]
 Probabilities: TypeAlias = Float[np.ndarray, "*states actions"]
 """Not negative; need not be normalized."""

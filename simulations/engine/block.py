@@ -1,4 +1,4 @@
-"""What a block of runs that are trained together is steered by, whatever the engine.
+"""The logits, controllers and temperatures of a block of runs that are trained together, on any engine.
 
 The engines differ in how they take its steps; `simulations.engine.engines` chooses one.
 """
@@ -16,7 +16,7 @@ from simulations.engine.task import Task
 
 
 class RefusedError(Exception):
-    """Raised where an engine cannot take exactly the steps of a task; the message says why."""
+    """Raised, with the reason, where an engine cannot take exactly the steps of a task."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""The dynamics of a simulation: the rule, the step size, what is sampled, for how long."""
+"""The dynamics of a simulation: the rule, the step size, the samples, the number of steps."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ class Dynamics:
     targets: tuple[float, ...] | None = None
     """Target entropy of each run, nats, in place of the rule's single one."""
     target_schedule: Callable[[int], Any] | None = None
-    """A target that moves, in place of the rule's own: a function from the number of steps taken to a
-    target, or to one per run [runs], nats, asked at the start of each batch for that batch and the next."""
+    """A target that moves, in place of the rule's own. It is a function from the number of steps taken to
+    a target in nats, or to one per run [runs]. It is called at the start of each batch for that batch and
+    the next."""
     target_offsets: tuple[float, ...] | None = None
     """By how much the entropy wanted at each prompt is above the target, nats, for a rule with
     ``prompt_gain``; None for one target at all prompts."""
@@ -53,15 +54,15 @@ class Dynamics:
     """The number of last steps over which entropy is averaged at every step; 0 means the last sixth."""
     seed: int = 0
     engine: str = "auto"
-    """"auto": the fastest engine that takes exactly this rule's steps, NumPy for short runs; "numpy";
-    "compiled": by machine code (`simulations.engine.engines`), ValueError where it cannot; "jax": by
-    `jax.jit` of the rule's code, on a GPU where JAX finds one, ValueError too. They agree to rounding.
-    Where "auto" leaves a long run to NumPy, it logs why."""
+    """The engine; all agree to rounding. "auto" is the fastest one that takes exactly this rule's steps,
+    NumPy for short runs, and logs why it leaves a long run to NumPy. "numpy" takes every rule. "compiled"
+    runs machine code (`simulations.engine.engines`). "jax" runs `jax.jit` of the rule's code, on a GPU
+    where JAX finds one. The last two raise ValueError where they cannot take the steps."""
     sampler: Sampler | None = None
-    """What responses are drawn from where that is not the policy itself; rules see it as the column
-    ``sampling_log_prob``."""
+    """The distribution that responses are drawn from where it is not the policy itself. A rule reads it
+    in the column ``sampling_log_prob``."""
     optimizer: Optimizer = dataclasses.field(default_factory=Sgd)
-    """What turns a rule's step into that of the parameters."""
+    """The optimizer, which turns a rule's step into that of the parameters."""
     precision: str = "float64"
     """The precision of the logits, "float64" or "float32"."""
     first_run: int = 0
@@ -86,8 +87,8 @@ class Dynamics:
                 raise ValueError(f"'{self.rule.name}' chooses the temperature: leave it None")
             if not isinstance(self.rule, PolicyGradient):
                 raise ValueError(
-                    "a run on tempered samples alone needs a rule such as 'reinforce' or 'grpo': "
-                    f"'{self.rule.name}' acts on ordinary rows, of which there are none"
+                    f"'{self.rule.name}' needs samples at temperature 1, and temperature is "
+                    f"{self.temperature}: leave it None, or use 'reinforce' or 'grpo'"
                 )
             check_temperature(np.asarray(self.temperature))
         controllers = (self.rule.controller(), self.rule.coefficient_controller())
@@ -126,8 +127,8 @@ class Dynamics:
             raise ValueError(f"sampler is a record such as Sampler(top_p=0.95), got {self.sampler!r}")
         if self.rule.needs.listing:
             raise ValueError(
-                f"'{self.rule.name}' takes an exact expectation under the policy, which a sampler that "
-                "departs from it does not give: leave sampler None")
+                f"'{self.rule.name}' takes an exact expectation under the policy, and a sampler departs "
+                "from the policy: leave sampler None")
         if self.temperature is not None and self.sampler.temperature != 1:
             raise ValueError(
                 f"temperature {self.temperature} and the sampler's temperature "

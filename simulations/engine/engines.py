@@ -17,8 +17,8 @@ from simulations.engine.traced import traced_runs
 from simulations.engine.tree_runs import TreeRuns
 
 COMPILE_FROM_SECONDS = 0.5
-"""Seconds that NumPy must need for "auto" to compile: tracing takes a tenth of it, loading LLVM, once a
-process, as long, and machine code that is not kept yet a second."""
+"""Seconds that NumPy must need for "auto" to compile. Tracing takes a tenth of it, and loading LLVM as
+long, once per process. Machine code that is not kept yet takes a second."""
 SAY_FROM_SECONDS = 5.0
 """About how many seconds NumPy must need for "auto" to say why a task is left to NumPy."""
 _STEP_SECONDS, _ENTRY_SECONDS = 4e-4, 1e-8  # of NumPy, roughly: of a step, and of each logit in it

@@ -1,8 +1,8 @@
 """Runs whose steps are taken by JAX: the rule's own code under `jax.jit`, in one loop between reports.
 
 Uniforms, controllers, batches and steps are those of `Runs`, in double precision whatever the caller's
-settings of JAX are. Sums and running sums are taken in another order than NumPy's, so that a draw may
-differ where a uniform lies within rounding of a running sum: at one in 1e15.
+settings of JAX are. JAX takes sums and running sums in another order than NumPy. So a draw may differ
+where a uniform lies within rounding of a running sum: at one in 1e15.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Computes the update rules' coefficients on states whose rows are summed by reward.
 
-One step of a tabular policy needs, for each state and action, only the share of the batch that took
-the action: a probability in exact expectation, a count over G for sampled responses. Most rules see
-rewards and weighted means only (`Needs.pools`), so all answers of a state with the
-same reward may stand as one row: two rows a state where answers are right or wrong. The rule itself is
-asked about those rows; that is what makes many runs at once cheap. Rules that see more are asked about
-all rows.
+For each state and action, one step of a tabular policy needs only the share of the batch that took the
+action. This is a probability in exact expectation, and a count over G for sampled responses. Most rules
+read rewards and weighted means only (`Needs.pools`). All answers of a state with the same reward may then
+stand as one row, so a state has two rows where answers are right or wrong. The rule itself computes
+coefficients for these rows, which makes many runs at once cheap. Rules that read more get all rows.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def coefficients(
         levels: the levels of the problem's rewards.
         kinds: the rows of the batch, by `sampling.ORDINARY` and `sampling.TEMPERED`, in that order.
         coefficient: [runs], what the rule's controller chose; None if it has none.
-        temperature: [runs], that of the second batch; None without one.
+        temperature: [runs], temperature of the second batch, or None without one.
         step, seed: those of `TokenBatch`.
         ready: makes the batch ready for the rule; None takes it as it is.
     """

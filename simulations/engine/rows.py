@@ -33,7 +33,7 @@ def token_batch(
         ordinary: whether the batch has rows at temperature 1.
         temperature: [runs], that of the second batch; None for no second batch.
         draws: [runs, states, samples], the actions that the rows of each kind took (`sampling.ORDINARY`,
-            `sampling.TEMPERED`); without draws of either kind all actions are listed.
+            `sampling.TEMPERED`). Without draws of either kind all actions are listed.
         sampling: [runs, states, actions], the log-probabilities of what the rows of a kind are drawn
             from where that is not the policy at their temperature.
         log_prob: log softmax of the logits, where the caller has it.
@@ -77,7 +77,7 @@ def sampled_rows(
 
     Args:
         logits: [runs, states, actions].
-        state, action, mask, reward, group: [runs, rows, positions]; no group: one prompt.
+        state, action, mask, reward, group: [runs, rows, positions]. Without a group there is one prompt.
         temperature: [runs], at which rows were drawn; None for ordinary rows.
         columns: log_prob, and sampling_log_prob, reference_logits, removed_fraction and effects as in
             `tabular.listing`.

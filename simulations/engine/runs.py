@@ -2,14 +2,15 @@
 
 Each step:
 
-1. `Runs.evaluate`: the policies and their entropy, which at the start of a batch the rule's controllers
-   turn into the second batch's temperature and the coefficient of a bonus;
-2. `Runs.draw`: the shares of the batch that take each action: probabilities, or counts of draws;
-3. `Runs.direction`: the rule's coefficients on them (one row a reward, or every row);
-4. logits += learning rate x sum_i weight_i (score_i (e_a - pi) + gradients of state terms).
+1. `Runs.evaluate` computes the policies and their entropy. At the start of a batch the rule's controllers
+turn the entropy into the second batch's temperature and the coefficient of a bonus.
+2. `Runs.draw` finds the share of the batch that takes each action, as probabilities or counts of draws.
+3. `Runs.direction` computes the rule's coefficients on them, with one row per reward or every row.
+4. The step is ``logits += learning rate x sum_i weight_i (score_i (e_a - pi) + gradients of state
+terms)``.
 
-Arrays are [runs, states, actions]; where runs outnumber actions they lie with runs contiguous in
-memory, which makes the sums over actions additions of long vectors.
+Arrays are [runs, states, actions]. Where runs outnumber actions they lie with runs contiguous in memory,
+which makes the sums over actions additions of long vectors.
 """
 
 from __future__ import annotations
@@ -288,7 +289,7 @@ class Runs(Block):
 
     @cached_property
     def noise_lanes(self) -> tuple[Any, Any]:
-        """What the uniforms depend on that the sampler's noise is made of."""
+        """The words from which the uniforms of the sampler's noise are made, without seed and batch."""
         return noise_lanes(self.run_numbers, *self.logits.shape[1:])
 
     def _draw(self, probabilities: np.ndarray, kind: int) -> Any:

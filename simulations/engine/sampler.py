@@ -1,7 +1,7 @@
-"""The sampler: what responses are drawn from where that is not quite the policy that is trained.
+"""The sampler: the distribution of responses where it is not quite the policy that is trained.
 
 Inference engines differ from trainers: they sample at a temperature, cut the tail, serve weights that are
-some steps old, and compute in fewer bits. What is drawn from is made in this order, that of vLLM:
+some steps old, and compute in fewer bits. The distribution is made in this order, that of vLLM:
 
 1. the logits of ``steps_old`` optimizer steps ago (the start's, where there were not so many);
 2. + ``noise`` times a normal number of each state and action, new in every batch;
@@ -52,12 +52,12 @@ class Sampler:
     steps_old: int = 0
     """By how many optimizer steps the sampled policy lags behind the one that the batch trains."""
     rounding: str = "none"
-    """"bfloat16": to 8 significant bits, ties to even; "int8": to a 127th of the state's largest absolute
-    value."""
+    """"bfloat16" rounds to 8 significant bits, ties to even. "int8" rounds to a 127th of the state's
+    largest absolute value."""
     rounded: str = "logits"
-    """What is rounded: "logits" or "log-probabilities" (at temperature 1)."""
+    """Whether "logits" or "log-probabilities" (at temperature 1) are rounded."""
     noise: float = 0.0
-    """The standard deviation of what is added to each logit, nats."""
+    """The standard deviation of the noise that is added to each logit, nats."""
 
     def __post_init__(self) -> None:
         for name, least in (("top_k", 0), ("steps_old", 0)):
@@ -123,7 +123,11 @@ def _to_int8(xp: Any, values: Array) -> Array:
 
 
 def noise_lanes(runs: RunNumbers, states: int, actions: int) -> tuple[Any, Any]:
-    """What the two uniforms of each normal number depend on: uint64 [runs, states, actions] each."""
+    """Return the words from which the two uniforms of each normal number are made, without seed and
+    batch.
+
+    Both are uint64 [runs, states, actions].
+    """
     return tuple(lanes(NOISE, runs, states, actions, position) for position in (0, 1))  # type: ignore
 
 

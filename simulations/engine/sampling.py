@@ -1,20 +1,22 @@
 """Sampled rollouts: which actions were drawn, by keyed uniforms and the inverse of the distribution.
 
-A uniform is a function of (seed, batch, kind, run, prompt, sample, position) and of nothing else, so
-that results do not depend on how runs are blocked, over processes or in memory. With GOLDEN and `mix`
-(splitmix64: Steele, Lea, Flood 2014; all arithmetic modulo 2^64)
+A uniform is a function of (seed, batch, kind, run, prompt, sample, position) and of nothing else. So
+results do not depend on how runs are blocked, over processes or in memory. GOLDEN and `mix` are those of
+splitmix64 (Steele, Lea, Flood 2014), and all arithmetic is modulo 2^64:
 
     absorb(h, word) = mix(h + (word + 1) * GOLDEN)
     key  = absorb(absorb(0, seed), batch)
     lane = absorb(absorb(absorb(absorb(absorb(0, kind), run), prompt), sample), position)
     u    = (mix(lane + key) >> 11) * 2^-53
 
-where ``batch`` counts batches from 1, ``kind`` is 0 for ordinary and 1 for tempered rows (2 for a
-sampler's noise: `simulations.engine.sampler`), ``run`` the run's number (``Dynamics.first_run`` + its
-place), ``position`` the token's place in its response (0 for a bandit). The action drawn is the number
-of actions a with c_a <= u c_last, c being the running sum of the probabilities in the order of actions,
-added one by one: an action of probability 0 is never drawn, and a compiled loop that adds in the same
-order draws the same.
+- ``batch`` counts batches from 1.
+- ``kind`` is 0 for ordinary rows, 1 for tempered rows and 2 for noise (`simulations.engine.sampler`).
+- ``run`` is the run's number, ``Dynamics.first_run`` + its place.
+- ``position`` is the token's place in its response, 0 for a bandit.
+
+The action drawn is the number of actions a with c_a <= u c_last. Here c is the running sum of the
+probabilities in the order of actions, added one by one. An action of probability 0 is never drawn, and a
+compiled loop that adds in the same order draws the same.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class Samples:
 
 
 def lanes(kind: int, runs: RunNumbers, prompts: int, samples: int, position: int = 0) -> Lanes:
-    """What a uniform depends on apart from seed and batch: uint64 [runs, prompts, samples].
+    """Return the part of a uniform without seed and batch: uint64 [runs, prompts, samples].
 
     Args:
         kind: ORDINARY or TEMPERED.

@@ -1,9 +1,9 @@
 """The engine: many tabular policies trained at once by one update rule, exactly or from samples.
 
-A run is one policy; runs differ in their start, right answers, target entropy, temperature, learning
-rate or options of the rule, and are advanced together, never one by one. They are cut into blocks whose
-arrays stay in the processor's cache; a run's results depend on its number alone (``first_run`` + its
-place), not on the block it is in.
+A run is one policy. Runs differ in their start, right answers, target entropy, temperature, learning rate
+or options of the rule. They are advanced together, never one by one, in blocks whose arrays stay in the
+processor's cache. A run's results depend on its number alone (``first_run`` + its place), not on its
+block.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def simulate(
             prompt-major. With None answers are single actions.
         features: [states * actions, d]: parameters theta shared by states and actions, logits = start
             + features @ theta, theta moving by gradient steps. With None every logit is a parameter.
-        record: what is recorded beside the columns that always are; `Record()` by default.
+        record: records beside the columns that always are; `Record()` by default.
         progress: called now and then with the number of steps taken since the last call.
 
     Raises:
-        ValueError: an invalid problem (`problems.check_problem`), per-run values whose number is
-            not that of the runs, a rule that answers differently when asked again, an engine that
-            cannot take this rule's steps, or logits that stop being finite, with the step.
+        ValueError: an invalid problem (`problems.check_problem`), or per-run values whose number is not
+            that of the runs. A rule whose coefficients change in a second call, or steps of it that the
+            engine cannot take. Logits that stop being finite, with the step.
     """
     task = Task.checked(logits, reward, dynamics, tree=tree, features=features, record=record,
                         pools=pools(dynamics.rule, np.size(logits, 0) if np.ndim(logits) else 1))

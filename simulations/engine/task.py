@@ -54,8 +54,8 @@ class Task:
     ) -> Task:
         """Make a task from the arguments of `simulate`. Raises ValueError as `simulate` does.
 
-        ``pools``: whether one row may stand for several of one reward; None: where a rule of the package
-        declares it.
+        ``pools`` is whether one row may stand for several of one reward. None takes a rule's declaration
+        if the rule is the package's.
         """
         logits, reward = np.asarray(logits, dtype=np.float64), np.asarray(reward)
         if reward.dtype != bool and not np.issubdtype(reward.dtype, np.number):

@@ -1,13 +1,12 @@
 """Trains on huge vocabularies at a cost that does not depend on their size.
 
-Tokens with the same logit and the same reward are exchangeable: whatever a rule makes of probabilities
-and draws, those that are not drawn move alike and stay tied. So a *class* of tied tokens is one logit
-with a count, and a token that is drawn leaves its class and has a logit of its own from then on. A
-state of a million tokens costs what its likely and its drawn tokens cost.
+Tokens with the same logit and the same reward are exchangeable. Whatever a rule makes of probabilities
+and draws, tokens that are not drawn move alike and stay tied. So a *class* of tied tokens is one logit
+with a count. A token that is drawn leaves its class and has a logit of its own from then on. A state of a
+million tokens costs what its likely and its drawn tokens cost.
 
-The steps are those of `engine.simulate` on samples: the same rule is asked the same question
-(`pooled.coefficients`), and the uniforms are the same (`sampling`), so that a run whose classes are
-single tokens is the engine's run.
+The steps are those of `engine.simulate` on samples, by the same coefficients (`pooled.coefficients`) and
+the same uniforms (`sampling`). So a run whose classes are single tokens is the engine's run.
 """
 
 from __future__ import annotations
@@ -150,7 +149,7 @@ class _Asked:
     terms: np.ndarray
     """The coefficient of the entropy's gradient, [divisions of the group]."""
     place: np.ndarray
-    """What a sample of each level adds to the index of its group's division, [levels]."""
+    """Addition of a sample of each level to the index of its group's division, [levels]."""
     clamped: bool
 
     @classmethod
@@ -160,7 +159,8 @@ class _Asked:
                 f"tied tokens need a rule without a controller that sees rewards and means only, not "
                 f"'{rule.name}': use engine.simulate, or a constant coefficient")
         if len(values) > MOST_LEVELS:
-            raise ValueError(f"{len(values)} different rewards: tied tokens know {MOST_LEVELS}")
+            raise ValueError(
+                f"tied tokens take at most {MOST_LEVELS} different rewards, got {len(values)}")
         if len(values) < 2:
             raise ValueError(
                 f"all tokens have the reward {values[0]:g}, which teaches nothing: tied tokens need two "
@@ -174,7 +174,7 @@ class _Asked:
         known = coefficients(rule, Levels(values=values, masks=()), {ORDINARY: rows})
         unknown = set(known.terms) - {"entropy", "clamped_entropy"}
         if unknown or len(known.terms) > 1:
-            raise ValueError(f"tied tokens know one entropy term, '{rule.name}' has {[*known.terms]}")
+            raise ValueError(f"tied tokens take one entropy term, and '{rule.name}' has {[*known.terms]}")
         scores, terms = np.full((len(last), len(values)), np.nan), np.zeros(len(last))
         scores[possible] = known.scores[0][:, 0]
         for term in known.terms.values():

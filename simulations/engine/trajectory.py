@@ -1,4 +1,4 @@
-"""What is to be recorded of simulated runs, and the trajectories that were recorded."""
+"""The choice of what is recorded of simulated runs, and the trajectories that were recorded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulations.engine.array_types import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """What to record beside the columns that always are. Raises ValueError for impossible counts."""
+    """Choice of records beside the columns that always are. Raises ValueError for impossible counts."""
 
     logits: bool = False
     """Whether to keep the logits of each record."""
@@ -40,7 +40,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trajectory:
-    """What was recorded of runs; entropies are in nats, a state is a prompt, means are over prompts.
+    """The records of runs; entropies are in nats, a state is a prompt, means are over prompts.
 
     On a token tree a prompt's value is the mean over the tokens of its responses: per response, then
     over responses.
@@ -59,8 +59,9 @@ class Trajectory:
     coefficient: ByRecord
     """The coefficient that the rule's controller chose, NaN without one: [records, runs]."""
     covariance: ByRecord
-    """Cov_pi(log pi, A), with A the reward minus its expectation (on a tree, Q - V): what a step of the
-    natural gradient takes from entropy, to first order and per unit learning rate. [records, runs]."""
+    """``Cov_pi(log pi, A)``, with A the reward minus its expectation (on a tree, ``Q - V``). It is what a
+    step of the natural gradient takes from entropy, to first order and per unit learning rate. [records,
+    runs]."""
     covariance_pg: ByRecord
     """Cov_pi(log pi, pi A), what a policy-gradient step takes from entropy: [records, runs]."""
     distinct_answers: ByRecord
@@ -68,7 +69,7 @@ class Trajectory:
     response_length: ByRecord
     """The expected number of tokens of a response, 1 for bandits: [records, runs]."""
     pass_at_k: PassAtK
-    """The probability of a right answer among k, 1 - (1 - p)^k: [records, runs, ks]."""
+    """The probability of a right answer among k, ``1 - (1 - p)^k``: [records, runs, ks]."""
     entropy_by_state: ByRecordAndState
     """[records, runs, states]."""
     reward_by_state: ByRecordAndState

@@ -2,12 +2,11 @@
 
 A step is taken in one of three ways, which a test compares:
 
-- rules that see a response's reward and length only (`Needs.pools`) are asked about
-  one row for each pair of them, and backward recursion carries the coefficients to every state:
-  the step is d(s) pi(a|s) (Q - V) with the response's score in place of its reward. Its cost is that of
-  the logits;
-- other rules, in exact expectation, see every response as a row (`tabular.response_batch`);
-- sampled responses are rows, drawn token by token.
+- A rule that reads only a response's reward and length (`Needs.pools`) gets one row for each pair of
+  them. Backward recursion carries the coefficients to every state. The step is ``d(s) pi(a|s) (Q - V)``,
+  with the response's score in place of its reward. It costs as much as the logits.
+- Other rules, in exact expectation, get every response as a row (`tabular.response_batch`).
+- Sampled responses are rows, drawn token by token.
 """
 
 from __future__ import annotations

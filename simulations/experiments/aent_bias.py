@@ -1,20 +1,20 @@
 """The bias that an entropy bonus brings, against vocabulary, horizon and sparsity (AEnt, Proposition 2).
 
-Returns 0 and 1, n tokens, responses of h tokens of which m are right. The optimum of E[R] + lambda H
-takes each response with probability ~ e^{R/lambda}; with k = (n^h - m)/m wrong responses to a right
-one it gives away exactly
+Returns are 0 and 1. Responses have h tokens out of n, and m of them are right. The optimum of ``E[R] +
+lambda H`` takes each response with probability ~ e^{R/lambda}. With ``k = (n^h - m)/m`` wrong responses
+to a right one it gives away exactly
 
     bias = k/(e^{1/lambda} + k) = sigmoid(log k - 1/lambda)    <=    lambda log(n^h/m),
 
-the bound of Lemma 5. The bias is a switch: it turns from 0 to 1 at lambda* = 1/log k, where the bound
-has reached 1 and says nothing any more; below, the bound promises a bias of order one where there is
-practically none. Clamping keeps (1 - p) n tokens and turns log n into log n + log(1 - p): at a
-vocabulary of 151,936 the paper's p = 0.33 moves lambda* by 3 to 4 %, and to double it all but a few
+the bound of Lemma 5. The bias is a switch: it turns from 0 to 1 at lambda* = 1/log k. There the bound has
+reached 1 and excludes nothing any more. Below, the bound promises a bias of order one where there is
+practically none. Clamping keeps ``(1 - p) n`` tokens and turns log n into ``log n + log(1 - p)``. At a
+vocabulary of 151,936 the paper's p = 0.33 moves lambda* by 3 to 4 %. To double lambda* all but a few
 hundred tokens have to go.
 
-Two readings of lambda. H is a sum over tokens in the paper; in its code the bonus is a mean over
-tokens, which makes lambda h times smaller and lambda* = 1/log n whatever the length: 0.08, forty times
-the 0.002 of the paper's runs. The optimum of that objective has no bias to reduce.
+There are two readings of lambda. H is a sum over tokens in the paper. In its code the bonus is a mean
+over tokens, which makes lambda h times smaller, and lambda* = 1/log n whatever the length. This is 0.08,
+forty times the 0.002 of the paper's runs. The optimum of that objective has no bias to reduce.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ LONG_NAMES = {
 def log_odds_of_wrong(
     n_tokens: np.ndarray, horizon: np.ndarray, n_right: np.ndarray
 ) -> np.ndarray:
-    """Return log k with k = (n^h - m)/m; NaN where m exceeds n^h. Arguments broadcast."""
+    """Return log k with ``k = (n^h - m)/m``; NaN where m exceeds n^h. Arguments broadcast."""
     log_responses = horizon * np.log(n_tokens)
     with np.errstate(divide="ignore"):
         sparse = np.log(n_right) - log_responses

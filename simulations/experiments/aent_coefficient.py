@@ -1,13 +1,13 @@
 """Constant against adaptive coefficient, and how much to clamp (AEnt, Eq. 4.1, Figures 5 and 6).
 
-GRPO with a clamped-entropy bonus, sampled groups, prompts of graded difficulty. Three questions.
+GRPO runs with a clamped-entropy bonus, sampled groups and prompts of graded difficulty. Three questions.
 
-*Does a constant do?* Constants over a wide range; then, midway, the prompts are replaced by others with
-fewer right answers ("entropy can change drastically, and the initially chosen coefficient fails").
-*Does the controller stay in its band?* The adaptive coefficient from several first values, at several
-rates, through the same change.
-*How much to clamp?* The share p of removed tokens against the coefficient. And one run of Algorithm 1,
-four optimizer steps a batch, recorded at every global step.
+*Does a constant do?* Constants over a wide range are tried. Midway the prompts are replaced by others
+with fewer right answers ("entropy can change drastically, and the initially chosen coefficient fails").
+*Does the controller stay in its band?* The adaptive coefficient starts from several values and runs at
+several rates, through the same change. *How much to clamp?* The share p of removed tokens is varied
+against the coefficient. One run of Algorithm 1, with four optimizer steps per batch, is recorded at every
+global step.
 """
 
 from __future__ import annotations
@@ -230,8 +230,8 @@ EXPERIMENT = Experiment.of(
     __name__, name="aent_coefficient",
     source="AEnt, Figures 5 and 6",
     title="Constant against adaptive coefficient; how much to clamp",
-    caption="Sampled GRPO with a clamped-entropy bonus before and after a change of prompts: share of "
-            "steps in the band by constant, and by rate of the adaptive coefficient; reward by "
-            "coefficient and removed share; one run of Algorithm 1.",
+    caption="Sampled GRPO with a clamped-entropy bonus before and after a change of prompts. Share of "
+            "steps in the band, by constant and by rate of the adaptive coefficient. Reward by "
+            "coefficient and removed share. One run of Algorithm 1.",
     modes=("sampled",),
 )

@@ -1,12 +1,13 @@
-"""What an entropy bonus lifts, in one step and in training, with and without clamping (AEnt, Figure 1).
+"""The tokens that an entropy bonus lifts, in one step and in training, clamped or not (AEnt, Figure 1).
 
-Two scales. *Illustration*: one state of ten tokens, a likely token that is locally optimal, two rare
-optimal ones, a useless tail; probabilities after one exact policy-gradient step. *Training* (the
-synthetic MDP of the paper's third version, with settings of our own: its coefficient, clamping, learning
-rate and start are not known): GRPO from sampled groups, several contexts, 10,000 to 1,000,000 tokens, 15,
-5 or 1 of them optimal among the plausible ranks, the start pi(rank r) ~ r^-1.2, rank 1 locally optimal.
-The tail starts tied in forty steps (`simulations.engine.tied_tokens`), and runs cost the same at every
-size.
+There are two scales. *Illustration* has one state of ten tokens: a likely token that is locally optimal,
+two rare optimal ones, and a useless tail. It shows probabilities after one exact policy-gradient step.
+
+*Training* is the synthetic MDP of the paper's third version. Its coefficient, clamping, learning rate and
+start are not known, so these settings are our own. GRPO trains from sampled groups on several contexts
+with 10,000 to 1,000,000 tokens. Of these 15, 5 or 1 are optimal among the plausible ranks. The start is
+pi(rank r) ~ r^-1.2, with rank 1 locally optimal. The tail starts tied in forty steps
+(`simulations.engine.tied_tokens`), and runs cost the same at every size.
 """
 
 from __future__ import annotations
@@ -171,9 +172,9 @@ EXPERIMENT = Experiment.of(
     __name__, name="aent_one_step",
     source="AEnt, Figure 1",
     title="What an entropy bonus lifts, with and without clamping",
-    caption="Probabilities after one exact step on ten tokens, without a bonus, with the full and with "
-            "clamped ones; reward in training on large vocabularies by coefficient, mean and range over "
-            "contexts.",
+    caption="Probabilities after one exact step on ten tokens, without a bonus, with the full bonus and "
+            "with clamped ones. Reward in training on large vocabularies by coefficient, mean and range "
+            "over contexts.",
     modes=("exact", "sampled"),
     work=lambda config: (1 + (len(TREATMENTS) - 1) * len(config.coefficients)) * len(
         config.trained) * config.trained_contexts * config.steps,

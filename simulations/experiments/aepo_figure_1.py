@@ -1,13 +1,13 @@
 """Five targets, and where they hold (AEPO, Figure 1): AEPO steers entropy, up to a ceiling.
 
-AEPO's printed update (GRPO + alpha x REINFORCE on samples of pi^T, T switched by the entropy) on
+AEPO's printed update (GRPO + alpha x REINFORCE on samples of pi^T, T switched by the entropy) runs on
 bandits with one right answer and with several, in exact expectation. No target above log |A*| is held,
-whatever the temperatures and alpha: the probability of a right answer tends to 1, and what is left is the
-entropy among right answers (claim ``aepo.arbitrary-entropy``).
+whatever the temperatures and alpha. The probability of a right answer tends to 1, so only the entropy
+among right answers remains (claim ``aepo.arbitrary-entropy``).
 
-What decides below it is a race: the right answers that GRPO has not yet driven out when wrong answers
-are gone are those that T_high can spread over. A run that samples at T_high throughout (a target no
-policy can reach) shows how far that is from each start: ``reach``.
+Below it a race decides: T_high can spread over the right answers that GRPO has not yet driven out when
+wrong answers are gone. A run that samples at T_high throughout (a target no policy can reach) shows how
+far that is from each start: ``reach``.
 """
 
 from __future__ import annotations

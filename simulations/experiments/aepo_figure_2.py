@@ -1,11 +1,11 @@
-"""Temperature-controlled REINFORCE alone (AEPO, Figure 2): what T does to entropy, and when.
+"""Temperature-controlled REINFORCE alone (AEPO, Figure 2): the effect of T on entropy, and when.
 
-REINFORCE on samples of pi^T, binary reward, no baseline, one temperature a run. The paper sees
-entropy rise at high T and fall at low T, the rise slower. In the tabular bandit the rate is
-F(T) = -sum_{A*} pi^T_a (c_a - C) per unit learning rate (Theorem 4.3), and its sign is a question of
-the start: while probability still moves from wrong to right answers entropy can fall at every T, with
-one right answer its sign does not depend on T at all, and only among right answers does the printed
-picture hold without exception.
+REINFORCE trains on samples of pi^T with a binary reward, without a baseline, at one temperature per run.
+The paper sees entropy rise at high T and fall at low T, the rise slower. In the tabular bandit the rate
+is ``F(T) = -sum_{A*} pi^T_a (c_a - C)`` per unit learning rate (Theorem 4.3). Its sign depends on the
+start. While probability still moves from wrong to right answers entropy can fall at every T. With one
+right answer the sign does not depend on T at all. Only among right answers does the printed picture hold
+without exception.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Entropy bonus against AEPO (AEPO, Figures 3 and 4): collapse, explosion, control.
 
-GRPO plus coefficient x entropy, over a range of coefficients (0 is GRPO alone), beside AEPO at a target
-and GRPO with entropy-shaped advantages (Entropy-Adv), from the same starts. With one right answer an
-entropy bonus trades reward for entropy: at a fixed point coefficient x (logit gap) = kappa(p), so
-entropy is bought with wrong answers. With several right answers the only fixed point makes all right
-answers equally likely, but runs reach it slowly, so that within these steps the entropy of a run is that
-of its start rather than that of its coefficient.
+GRPO plus coefficient x entropy runs over a range of coefficients (0 is GRPO alone). Beside it AEPO at a
+target, and GRPO with entropy-shaped advantages (Entropy-Adv), run from the same starts. With one right
+answer an entropy bonus trades reward for entropy. At a fixed point coefficient x (logit gap) = kappa(p),
+so entropy is bought with wrong answers. With several right answers the only fixed point makes all right
+answers equally likely, but runs reach it slowly. Within these steps the entropy of a run depends on its
+start rather than on its coefficient.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 EXPERIMENT = Experiment.of(
     __name__, name="aepo_figure_3",
     source="AEPO, Figures 3 and 4",
-    title="Entropy bonus: collapse or explosion; AEPO: control",
+    title="Entropy bonus: collapse or explosion, and AEPO: control",
     caption="GRPO with an entropy bonus over coefficients, AEPO over targets, and Entropy-Adv, from the "
             "same starts: entropy and reward by step and over the tail, and which runs collapse or "
             "explode.",

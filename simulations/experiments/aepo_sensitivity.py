@@ -1,15 +1,17 @@
 """How AEPO's control depends on its settings and on the start: range of targets, precision, chatter.
 
-AEPO in exact expectation over targets x alpha x |A*| x starts, at several pairs of temperatures and
-group sizes (each varied about the paper's 1.2 / 0.8 and G = 8), and, at the paper's, over starts of
-different accuracy and peakedness. Targets are shares of the ceiling log |A*| (with one right answer
-there is none: ``aepo_figure_1``). Measured: whether the tail of a run deviates from its target by at most
-`TOLERANCE` of the ceiling, the lowest and highest target that most starts hold, and the chatter.
+AEPO runs in exact expectation over targets x alpha x |A*| x starts. Pairs of temperatures and group sizes
+are each varied about the paper's 1.2 / 0.8 and G = 8. At the paper's values starts of different accuracy
+and peakedness are tried. Targets are shares of the ceiling log |A*| (with one right answer there is none:
+``aepo_figure_1``).
 
-Two things are known beforehand and compared. A run within reach of its target chatters by
-eta alpha (F(T_high) - F(T_low))/sqrt(12) (`phase_diagrams.face_rates`). And a start is lost, for so
-many steps, if GRPO alone opens a gap D between its likeliest right answers that T_high cannot close
-in time: alpha < T e^{D/T}/(2 eta N) (claim ``aepo.revival-time``).
+Three things are measured. Does the tail of a run deviate from its target by at most `TOLERANCE` of the
+ceiling? Which lowest and highest target do most starts hold? How large is the chatter?
+
+Two things are known beforehand and compared. A run within reach of its target chatters by ``eta alpha
+(F(T_high) - F(T_low))/sqrt(12)`` (`phase_diagrams.face_rates`). A start is lost, for so many steps, if
+GRPO alone opens a gap D between its likeliest right answers that T_high cannot close in time: alpha < T
+e^{D/T}/(2 eta N) (claim ``aepo.revival-time``).
 """
 
 from __future__ import annotations

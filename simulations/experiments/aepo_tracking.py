@@ -1,15 +1,15 @@
 """Following a target that moves (AEPO, introduction: entropy can follow arbitrary functions of time).
 
-AEPO with a target entropy that steps, ramps or swings, in exact expectation, from policies that the
-same control has held at rest first. Temperature moves entropy at a limited speed: on the solved face up
-by eta alpha F(T_high) and down by eta alpha |F(T_low)| a step, whatever the gap to the target (claim
-``aepo.tracking``). So a slow function is followed, a fast one is cut to a triangle of that slope, a
-step is a ramp of that slope, and nothing above log |A*| is reached.
+AEPO follows a target entropy that steps, ramps or swings, in exact expectation, from policies that the
+same control has held at rest first. Temperature moves entropy at a limited speed, whatever the gap to the
+target. On the solved face the speed is ``eta alpha F(T_high)`` per step up and ``eta alpha |F(T_low)|``
+per step down (claim ``aepo.tracking``). So a slow function is followed, and a fast one is cut to a
+triangle of that slope. A step becomes a ramp of that slope, and nothing above log |A*| is reached.
 
 The speeds are computed for the policy at rest, heated or cooled to each entropy (`speeds`), without
-running anything; from them follow the time of a step (the integral of 1/speed) and the shortest period
-of a sine that can be followed (`shortest_period`). The proportional control of the paper's later
-version (T = 1 + target - H, clipped) is run beside the switch.
+running anything. Two times follow from them. One is the time of a step, the integral of 1/speed. The
+other is the shortest period of a sine that can be followed (`shortest_period`). The proportional control
+of the paper's later version (T = 1 + target - H, clipped) is run beside the switch.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ EXPERIMENT = Experiment.of(
     __name__, name="aepo_tracking",
     source="AEPO, introduction and Figure 1 (arbitrary functions)",
     title="AEPO with a target that steps, ramps and swings",
-    caption="AEPO and proportional control at targets that step and swing: entropy by step, time of a "
+    caption="AEPO and proportional control at targets that step and swing. Entropy by step, time of a "
             "step up and down, and gain of a sine by its period, over starts.",
     work=lambda config: len(CONTROLS) * (config.rest + config.moving),
 )

@@ -1,9 +1,10 @@
-"""How fast entropy collapses under each algorithm, and what the exponents are (Cui et al., section 2).
+"""The speed at which entropy collapses under each algorithm, and its exponents (Cui et al., section 2).
 
-Prompts of graded difficulty, one or several right answers, from the same starts: policy gradient
-(REINFORCE), natural gradient, GRPO, RLOO, REINFORCE++; in exact expectation, and from sampled groups.
-With w = 1 - p the probability of a wrong answer, K wrong answers, eta the learning rate a prompt, the
-gap between right and wrong logits grows at the rate eta kappa w (1 + 1/K) near w = 0, so
+Prompts of graded difficulty, with one or several right answers, are trained from the same starts. The
+algorithms are policy gradient (REINFORCE), natural gradient, GRPO, RLOO and REINFORCE++, in exact
+expectation and from sampled groups. Let w = 1 - p be the probability of a wrong answer, K the number of
+wrong answers, and eta the learning rate per prompt. Near w = 0 the gap between right and wrong logits
+grows at the rate ``eta kappa w (1 + 1/K)``, so
 
     policy gradient, RLOO      kappa = 1              w ~ 1/(eta (1 + 1/K) t)
     GRPO, groups of G          kappa -> sqrt(G - 1)   the same, sqrt(G - 1) times as fast
@@ -11,10 +12,10 @@ gap between right and wrong logits grows at the rate eta kappa w (1 + 1/K) near 
     either, infinite group     kappa = w^(-1/2)       w ~ 4/(eta (1 + 1/K) t)^2
     natural gradient           gap grows by eta       w ~ exp(-eta t)
 
-and, with one right answer, H ~ w (1 + log(K/w)). With several, every algorithm whose steps carry the
-factor pi goes on sharpening among the right answers, as a power of t; the natural gradient keeps their
-odds for ever, and with them the entropy. REINFORCE without a baseline sharpens on solved prompts too,
-through noise alone: its samples are all rewarded.
+With one right answer ``H ~ w (1 + log(K/w))``. With several, every algorithm whose steps carry the factor
+pi goes on sharpening among the right answers, as a power of t. The natural gradient keeps their odds for
+ever, and with them the entropy. REINFORCE without a baseline sharpens on solved prompts too, through
+noise alone: its samples are all rewarded.
 """
 
 from __future__ import annotations

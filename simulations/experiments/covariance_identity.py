@@ -116,10 +116,10 @@ def _changes(
 def estimated_covariances(
     logits: np.ndarray, correct: np.ndarray, right: int, group_size: int
 ) -> np.ndarray:
-    """Expected covariance over the samples of a prompt of which ``right`` are right: [2, ...].
+    """Return the expected covariance over samples of a prompt, with ``right`` of them right: [2, ...].
 
-    (1/G) sum_i l_i y_i - mean(l) mean(y) with l = log pi and y = pi A (PG) or A (NPG), A GRPO's advantage
-    (R - right/G) / std, as Cui et al. estimate it; over samples given their rewards.
+    It is ``(1/G) sum_i l_i y_i - mean(l) mean(y)`` with l = log pi and y = pi A (PG) or A (NPG), as Cui
+    et al. estimate it, over samples given their rewards. A is GRPO's advantage, ``(R - right/G) / std``.
 
     Args:
         logits: [..., actions].

@@ -1,15 +1,15 @@
 """Entropy change of a response against the sum of its states' (Cui et al., Lemma 1, Theorems 1 and 2).
 
 The entropy of a response is that of its tokens weighed by the probability d(s) that they are chosen:
-H(pi) = sum_s d(s) H(pi(.|s)). Lemma 1 of Cui et al. announces its change as sum_s d(s) x (change of
+H(pi) = sum_s d(s) H(pi(.|s)). Lemma 1 of Cui et al. gives its change as sum_s d(s) x (change of
 H(pi(.|s))), the sum of covariances over visited states. That keeps d where it was. Exactly,
 
-    H' - H = sum_s d(s) (H'(s) - H(s))  +  sum_s (d'(s) - d(s)) H'(s),
+    H' - H = sum_s d(s) (H'(s) - H(s))  +  sum_s (d'(s) - d(s)) H'(s).
 
-and both parts are of first order in the step: a token leads to states of more or of less entropy, and
-its probability moves. Token trees with responses of fixed and of variable length are trained by the exact
-policy gradient of the expected reward (PG), by the natural gradient (NPG) and by GRPO in expectation; at
-every step both parts stand beside the exact change, and beside what the theorems announce.
+Both parts are of first order in the step: a token leads to states of more or of less entropy, and its
+probability moves. Token trees have responses of fixed and of variable length. They are trained by the
+exact policy gradient of the expected reward (PG), by the natural gradient (NPG) and by GRPO in
+expectation. At every step both parts stand beside the exact change and the theorems' forecasts.
 """
 
 from __future__ import annotations

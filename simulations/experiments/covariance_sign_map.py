@@ -4,17 +4,18 @@ Entropy falls, to first order, by eta times Cov_pi(log pi, pi A) under the polic
 1) and by eta times Cov_pi(log pi, A) under the natural gradient (NPG, Theorem 2). For rewards 0 and 1
 
     Cov(log pi, pi A) = p (1 - p) (E[c | right] - E[c | wrong]),    c = pi (log pi + H),
-    Cov(log pi, A)    = p (1 - p) (E[log pi | right] - E[log pi | wrong]):
+    Cov(log pi, A)    = p (1 - p) (E[log pi | right] - E[log pi | wrong]).
 
-positive where right answers are likelier than wrong ones, in the mean of c or of log pi. Nothing else is
-in it, so the sign is a property of the problem. It is counted over random problems: families of logits,
-numbers of right answers, and
+Both are positive where right answers are likelier than wrong ones, in the mean of c or of log pi. Nothing
+else is in it, so the sign is a property of the problem. It is counted over random problems: families of
+logits, numbers of right answers, and
 
 - difficulty: the right answers, chosen blindly, are then raised or lowered to an accuracy p;
-- competence beta: logits as drawn, the right answers drawn with probabilities ~ pi^beta. beta = 0 is a
-  policy that knows nothing. beta = 1 with one right answer is a calibrated policy, right as often as it
-  is confident; its covariances have the means Cov_pi(pi, c) >= 0 and Cov_pi(log pi, pi) >= 0, so they are
-  positive on average in *every* family (rewards ordered like the policy, `covariance-positive`);
+- competence beta: logits are as drawn, and right answers are drawn with probabilities ~ pi^beta. With
+  beta = 0 the policy knows nothing. With beta = 1 and one right answer it is calibrated, right as often
+  as it is confident. Its covariances then have the means ``Cov_pi(pi, c) >= 0`` and ``Cov_pi(log pi, pi)
+  >= 0``. So they are positive on average in *every* family (rewards ordered like the policy,
+  `covariance-positive`);
 - training: from starts that know nothing and hold p = 1/8, along the exact run of an algorithm;
 - batches: means over prompts of mixed difficulty, which is what the paper plots.
 """

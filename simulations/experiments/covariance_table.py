@@ -1,13 +1,14 @@
 """How heavy-tailed the tokens' covariance is (Cui et al., Table 1, in the tabular world).
 
-Cui et al. rank the tokens of one step by (log pi - mean log pi)(A - mean A) and print the mean of the
-top 0.02 % to 50 % and of all: 5.654, 3.112, 1.385, 0.351, 0.152, 0.003. Few tokens stand out by three
+Cui et al. rank the tokens of one step by ``(log pi - mean log pi)(A - mean A)``. They print the mean of
+the top 0.02 % to 50 % and of all: 5.654, 3.112, 1.385, 0.351, 0.152, 0.003. Few tokens stand out by three
 orders of magnitude, hence rules that act on very few tokens.
 
-Here a response is a row of tokens, each drawn from its own state (a softmax over independent normal
-logits of some scale, the *sharpness*), and is right if its first token is. Prompts have the batch
+Here a response is a row of tokens, and it is right if its first token is. Each token is drawn from its
+own state, a softmax over independent normal logits of some scale, the *sharpness*. Prompts have the batch
 accuracies of Figure 8, groups of eight are sampled, and prompts without signal are dropped as in the
-paper. One token a response is a set of bandits; many tokens share one advantage, as in a language model.
+paper. With one token per response this is a set of bandits. Many tokens share one advantage, as in a
+language model.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What every rule does to entropy, measured twice: one expected step of random policies, and training.
+"""The effect of every rule on entropy, in one expected step of random policies and in training.
 
 Steps are those of `rule_contract.entropy_effect`. Training is on a set of prompts whose logits share
-parameters, from samples: on the policy's own, and with each batch used for several steps, so that it is
-stale from the second on. Every rule has its defaults, and the same starts, features and random numbers
-as GRPO, against which it is compared in pairs: entropy after the same steps, and at the same reward.
-A rule has no number (NaN) where it is not defined: on a listing of all actions, or on samples.
+parameters, from samples. Samples are the policy's own, or each batch is used for several steps, so that
+it is stale from the second on. Every rule has its defaults, and the same starts, features and random
+numbers as GRPO. Each is compared with GRPO in pairs: entropy after the same steps, and at the same
+reward. A rule has no number (NaN) where it is not defined: on a listing of all actions, or on samples.
 """
 
 from __future__ import annotations

@@ -1,21 +1,23 @@
 """Entropy changes accounted for where logits share parameters: where forecasts fail, and which hold.
 
-GRPO, exactly, on logits = start + features theta, theta moving by gradient steps with momentum:
+GRPO runs exactly, on logits = start + features theta, where theta moves by gradient steps with momentum:
 
-- four prompts of graded difficulty trained together, the kernel features features^T being further and
+- four prompts of graded difficulty trained together, with the kernel features features^T further and
   further from the identity (coupling);
 - a token tree, whose prefixes have independent logits;
 - the same tree with tied tokens: a token's logit moves alike at every prefix, as if the model did not
   read what it has written.
 
-For every step: (i) the forecast from the rule's coefficients, as if logits were independent; (i') the
-inner product of the gradient of the mean entropy by theta with the step; the account, which is that
-gradient averaged along the step, in two parts, this step's gradient and momentum; and the measured
-change. The mean is over prompts, and on a tree over responses of means over their tokens, at the
-probabilities before the step.
+Four numbers are computed at every step:
 
-(i) is (i') where logits are independent and there is no momentum. With coupling it is not, while (i')
-errs by first order alone, and the account by its quadrature.
+- (i) is the forecast from the rule's coefficients, as if logits were independent.
+- (i') is the inner product of the gradient of the mean entropy by theta with the step.
+- The account is that gradient averaged along the step, in two parts, this step's gradient and momentum.
+- The change of entropy is measured.
+
+The mean is over prompts, and on a tree over responses of means over their tokens, at the probabilities
+before the step. Where logits are independent and there is no momentum, (i) equals (i'). With coupling it
+does not. There (i') errs by first order alone, and the account by its quadrature.
 """
 
 from __future__ import annotations
@@ -131,7 +133,7 @@ def _trees(config: Config, seed: int) -> Iterator[list[_Model]]:
 
 
 def _state_shares(batch: TokenBatch, n_states: int) -> np.ndarray:
-    """What each state weighs in the mean over sequences of means over tokens: [states]."""
+    """Return the weight of each state in the mean over sequences of means over tokens: [states]."""
     weight = sequence_weight(batch, batch.mask)
     length = batch.mask.sum(axis=-1, keepdims=True)
     share = np.where(batch.mask, weight / length, 0.0) / weight.sum()

@@ -7,12 +7,12 @@ kinds of prompt sets with several accepted answers each:
 - ``solved``: every prompt has accepted answers in most groups;
 - ``rare``: in three prompts of six accepted answers have a probability of at most 0.01, so that most
   groups see none, and the rest are easy;
-- ``rare, shared``: the same, with parameters shared by prompts: an answer has a bias common to all of
-  them beside a logit of its own, so that what is learned on easy prompts moves the hard ones.
+- ``rare, shared``: the same, with parameters shared by prompts. Beside a logit of its own an answer has a
+  bias common to all prompts, so that training on easy prompts moves the hard ones.
 
-What is reported is pass@k before a judge: of the answers that the training verifier accepts only the
-``passing`` likeliest of the start pass, all of them or fewer, as on a benchmark that tells sound answers
-from lucky ones.
+The reported number is pass@k before a judge. Of the answers that the training verifier accepts it
+passes the ``passing`` likeliest of the start, all of them or fewer. A benchmark that tells sound answers
+from lucky ones is such a judge.
 """
 
 from __future__ import annotations
@@ -142,7 +142,10 @@ def _family(family: str, config: Config, seed: int, progress: Progress) -> xr.Da
 
 
 def _pass_at_k(run: Trajectory, passes: np.ndarray, config: Config) -> np.ndarray:
-    """[ks, records, runs]: 1 - (1 - p)^k, averaged over prompts; ``passes`` [runs, prompts, answers]."""
+    """Return ``1 - (1 - p)^k``, averaged over prompts: [ks, records, runs].
+
+    ``passes`` is [runs, prompts, answers].
+    """
     assert run.logits is not None
     fails = np.where(passes, 0.0, softmax(run.logits)).sum(axis=-1)
     return np.stack([1 - (fails**k).mean(axis=-1) for k in config.ks])

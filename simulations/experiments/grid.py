@@ -37,8 +37,8 @@ def over(
     """Compute a cell for each combination of values, and join them along the axes, the first outermost.
 
     Args:
-        function: a function of a cell (config, seed, *values), and of ``progress``; see `map_cells`.
-        axes: the values of each axis, by its name; they become its coordinates.
+        function: a function of a cell (config, seed, *values), and of ``progress`` as in `map_cells`.
+        axes: the values of each axis, by its name. They become its coordinates.
         config, seed, progress: as those of `Experiment.compute`.
     """
     cells = [(config, seed, *values) for values in itertools.product(*axes.values())]
@@ -58,7 +58,7 @@ def gridded(axes: Mapping[str, Any], **columns: Any) -> xr.Dataset:
 
     Args:
         axes: the coordinates of each axis, by its name.
-        columns: arrays over the first axes, as many as they have dimensions; or pairs (names, array).
+        columns: arrays over the first axes, as many as they have dimensions, or pairs (names, array).
     """
     names = tuple(axes)
     return xr.Dataset(
@@ -74,8 +74,8 @@ def trained(
     """Train runs with the learning rate, steps and records of an experiment's config.
 
     Args:
-        starts, correct, progress: as those of `simulate`.
-        rule, seed: of the `Dynamics`.
+        starts, correct, progress: arguments of `simulate`.
+        rule, seed: those of the `Dynamics`.
         config: the experiment's.
         options: those of `simulate` (record, features, tree), and further options of the `Dynamics`, or
             others than the config's.

@@ -1,25 +1,28 @@
 """When entropy grows, holds and collapses: signal, noise, the optimizer, shared parameters, the sampler.
 
-A response has several tokens, each drawn from a policy of its own: the first decides on the reward, the
-others are idle. The reward is 1 with a probability that the first token sets: ``ceiling`` where it is
-right, 0 where it is wrong, or one number for both (a *coin*: no signal at all). A policy over responses
-whose logits are sums of those of the tokens is that product of policies, and a coin is one more token
-that no parameter moves; so these are bandits with shared parameters. Policies start with one action
-ahead of all others, which are alike, as those of a language model mostly are.
+A response has several tokens, each drawn from a policy of its own. The first decides on the reward, and
+the others are idle. The first token sets the probability that the reward is 1. It is ``ceiling`` where
+the token is right and 0 where it is wrong, or one number for both: a *coin*, without any signal. If the
+logits of a policy over responses are sums of those of the tokens, it is that product of policies. A coin
+is one more token that no parameter moves. So these are bandits with shared parameters. Policies start
+with one action ahead of all others, which are alike, as those of a language model mostly are.
 
-- *course*: training on a reward that saturates, at 1 (groups without contrast: the noise ends too) or
-  below (it goes on); with a parameter for each logit, or fewer than logits;
+- *course*: training on a reward that saturates, with a parameter for each logit or fewer parameters than
+  logits. It saturates at 1, where groups have no contrast and the noise ends too, or below, where noise
+  goes on.
 - *drift*: one token and a coin, from several entropies: is there a level to which they all drift?
-- planes of the change of entropy under coins: success rate by group size, and by the number of prompts
-  in a batch with and without shared parameters; optimizer by learning rate; and of idle entropy with
-  signal, by the number of idle tokens and of shared parameters;
-- *sampler*: one token with several right answers, drawn from what departs from the policy; how the
-  probability is spread over them is idle. (A sampler would bend a coin that is an action too.)
+- planes of the change of entropy under coins: success rate by group size and by the number of prompts,
+  and optimizer by learning rate. Batches of several prompts are with and without shared parameters;
+- planes of the change of idle entropy with signal, by the number of idle tokens and of shared parameters;
+- *sampler*: one token with several right answers, sampled from a distribution that departs from the
+  policy. How the probability is spread over them is idle. (A sampler would bend a coin that is an action
+  too.)
 
-Under SGD a coin does nothing of first order. Under Adam it does: a logit that seldom gets a gradient
-moves by its sign more than by its size, and where most samples succeed most standardized advantages are
-positive (small ones, beside few that are large and negative). So unlikely actions rise where success is
-likely, and sink where it is rare; in groups of 2, whose advantages have no skew, neither.
+Under SGD a coin does nothing of first order. Under Adam it does, because a logit that seldom gets a
+gradient moves by its sign more than by its size. Where most samples succeed, most standardized advantages
+are positive: they are small, beside few that are large and negative. So unlikely actions rise where
+success is likely, and sink where it is rare. In groups of 2, whose advantages have no skew, they do
+neither.
 
 Shared parameters are random features; means are then over several draws of them, and standard errors
 over those means.
@@ -230,7 +233,7 @@ def _error(values: np.ndarray, n_draws: int = 1) -> Any:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Courses:
-    """What trained policies did; entropies are over the log of the number of actions."""
+    """The course of trained policies; entropies are over the log of the number of actions."""
 
     step: np.ndarray
     """[records]."""
@@ -243,7 +246,7 @@ class Courses:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
-    """What is trained. A variant is a ceiling or a coin, with a factor of the learning rate."""
+    """The trained variants. Each is a ceiling or a coin, with a factor of the learning rate."""
 
     starts: tuple[float, ...]
     """The entropies of the tokens at the start."""
@@ -352,8 +355,8 @@ EXPERIMENT = Experiment.of(
     __name__, name="growth_and_collapse",
     source="Cui et al., Section 2.4: what follows the fall of entropy, once the reward is flat",
     title="When entropy grows, holds and collapses, with and without signal",
-    caption="Entropies of the token that matters and of idle ones while rewards saturate, the drift "
-            "under a coin, and changes over success rates, group sizes, prompts, learning rates, "
+    caption="Entropies of the token that matters and of idle ones while rewards saturate, and the drift "
+            "under a coin. Changes over success rates, group sizes, prompts, learning rates, "
             "optimizers, shared parameters and samplers, with standard errors over seeds.",
     modes=("sampled",),
 )

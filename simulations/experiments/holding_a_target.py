@@ -1,17 +1,18 @@
-"""What holds a target entropy: AEPO, an integral rule and the forecast, on two bonuses.
+"""Controls that hold a target entropy: AEPO, an integral rule and the forecast, on two bonuses.
 
-Four prompts with 8 right answers of 20, groups of 8 samples, independent logits. Three controls are
-compared at targets from deep inside to above log |A*|, and at targets that step, ramp and swing, over a
-factor of ten in the learning rate:
+Four prompts have 8 right answers of 20, groups of 8 samples, and independent logits. Targets lie from
+deep inside to above log |A*|, or step, ramp and swing. Learning rates span a factor of ten. Three
+controls are compared:
 
 - AEPO switches the temperature of a second batch;
 - the integral rule (Skywork-OR1, TRL) raises a bonus's coefficient by a fixed step while entropy is at or
-  below the target, and lets it act only there; "two-sided" lets it go below 0 and act above it too;
+  below the target, and lets it act only there. The "two-sided" rule lets it go below 0 and act above it
+  too;
 - the forecast chooses the coefficient whose first-order effect leads to the target.
 
-The bonus is that on the entropy of every state, or on the entropy among right answers alone. Here it is
-known what a language model's run cannot tell from its samples: the true entropy at every step, and what
-holding it costs in the probability of a right answer.
+The bonus is on the entropy of every state, or on the entropy among right answers alone. Here two things
+are known that a language model's run cannot tell from its samples. They are the true entropy at every
+step, and the price of holding it in the probability of a right answer.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ CONTROLLERS = (
     "forecast, diverse bonus",
 )
 STEPS = {"entropy-bonus": 0.005, "diverse-bonus": 0.05}
-"""What the coefficient of each bonus moves in a step under the integral rule."""
+"""Movement of each bonus's coefficient per step under the integral rule."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +49,7 @@ class Config:
     accuracies: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)
     targets: tuple[float, ...] = (0.25, 0.5, 1.0, 1.5, 1.9, 2.3)
     low: float = 0.7
-    """What a moving target goes down to."""
+    """The lower end of a moving target, nats."""
     high: float = 1.5
     learning_rates: tuple[float, ...] = (0.3, 1.0, 3.0)
     bound: float = 5.0

@@ -1,11 +1,16 @@
 """Entropy control against its strength (Cui et al., Figures 9, 10, 11 and 12, in the tabular world).
 
-Five interventions, each from nothing to too much, from the same starts and on the same random numbers:
-entropy bonus (Figure 9: small coefficients do nothing, large ones explode, none gains), reference KL
-(Figure 10: entropy is held at the cost of performance), Clip-Cov's share of tokens and KL-Cov's penalty
-(Figures 11, 12: entropy rises with strength, and performance with it), clip-higher. Sampled groups,
-several optimizer steps a batch, so that ratios move. Shares of tokens and coefficients reach further than
-the papers', whose runs are a thousand times longer.
+Five interventions are each varied from nothing to too much, from the same starts and on the same random
+numbers:
+
+- entropy bonus (Figure 9: small coefficients do nothing, large ones explode, none gains)
+- reference KL (Figure 10: entropy is held at the cost of performance)
+- Clip-Cov's share of tokens and KL-Cov's penalty (Figures 11, 12: entropy rises with strength, and
+  performance with it)
+- clip-higher
+
+Groups are sampled, and each batch serves several optimizer steps, so that ratios move. Shares of tokens
+and coefficients reach further than the papers', whose runs are a thousand times longer.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 The law R = -a e^H + b is fitted to runs without intervention and read as a trade: performance is bought
 with entropy. Whether runs *with* an intervention stay on that curve, slide along it or leave it was not
 checked. Here every update rule runs from the same starts, on the same random numbers and, where it can,
-also in exact expectation; reward is compared with GRPO's when entropy first falls to the same level, and
-entropy when reward first rises to the same level, in pairs of one start.
+also in exact expectation. Runs are compared in pairs of one start: reward with GRPO's when entropy first
+falls to the same level, and entropy when reward first rises to the same level.
 
-Two controls say what counts as leaving: GRPO with other samples, and GRPO with half the step (a rule that
-learns more slowly sees more samples on its way, and sampling noise itself costs entropy).
+Two controls calibrate what counts as leaving. One is GRPO with other samples. The other is GRPO with half
+the step, since a rule that learns more slowly sees more samples on its way, and sampling noise itself
+costs entropy.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class Config:
     level: float = 0.99
     """Confidence level of the intervals over starts."""
     margin: float = 0.01
-    """A difference in reward. A curve counts as off GRPO's if it is further than this from it and the
-    interval excludes 0, and as on it if it is closer and the interval no wider than twice this."""
+    """A difference in reward. A curve is off GRPO's if it is further than this from it and the interval
+    excludes 0. It is on GRPO's if it is closer and the interval is at most twice as wide as this."""
 
 
 PROFILES = {
@@ -183,8 +184,8 @@ EXPERIMENT = Experiment.of(
     __name__, name="interventions_on_the_curve",
     source="Cui et al., section 2; a referee's first objection",
     title="Which interventions leave the reward-entropy curve of GRPO",
-    caption="Reward beyond GRPO's at equal entropy and entropy at equal reward, of every rule in pairs "
-            "of one start, exactly and from samples; means with intervals, and the law's misfit.",
+    caption="Reward beyond GRPO's at equal entropy and entropy at equal reward, exactly and from "
+            "samples. Every rule in pairs of one start; means with intervals, and the law's misfit.",
     modes=("exact", "sampled"),
     work=lambda config: config.steps * len(config.families) * sum(
         len(rules(config, mode)) for mode in MODES),

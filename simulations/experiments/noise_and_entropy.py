@@ -1,23 +1,23 @@
-"""What training on a coin does to entropy: no signal, three optimizers, steps of one length.
+"""The effect of training on a coin on entropy: no signal, three optimizers, steps of one length.
 
-The reward of each answer is a coin. Whatever entropy does is then the work of noise, to first order
-nothing on average; the second order is `entropy_change.of_noise`, with the covariance of the logits that
-the optimizer makes of that of the scores (`score_covariance`, S):
+The reward of each answer is a coin, so noise alone moves entropy. To first order this is nothing on
+average. The second order is `entropy_change.of_noise`, with the covariance of the logits that the
+optimizer makes of that of the scores (`score_covariance`, S):
 
-- *sgd* and *momentum* move shared parameters by F' S F, that is logits by K S K with K = F F';
-- *adam* divides each parameter by the root of its own mean square first, which makes the noise of rare
-  actions as large as that of likely ones: nearly isotropic. That is of mean squares that have settled;
-  with actions that are drawn a few times a run they have not, and the forecast misses by up to half a nat
-  for each squared nat of displacement (32 actions, 200 steps).
+- *sgd* and *momentum* move shared parameters by F' S F, that is logits by K S K with K = F F'.
+- *adam* divides each parameter by the root of its own mean square first. This makes the noise of rare
+  actions as large as that of likely ones: nearly isotropic. It holds for mean squares that have settled.
+  Those of actions that are drawn a few times per run have not. There the forecast misses by up to half a
+  nat for each squared nat of displacement (32 actions, 200 steps).
 
 The second order holds while the logits move little: up to a mean square of some hundredths of a squared
 nat. With more, entropy falls at peaked policies too: logits that walk at random spread.
 
-Two optimizers are compared at one length of steps: each run's learning rate is set so that its logits
-move by ``step_length`` a step, root mean square over actions, measured on a pilot of the same start. Runs
-come in pairs whose coins are opposite, so that what is of first order cancels.
+Optimizers are compared at one length of steps. Each run's learning rate is set so that its logits move by
+``step_length`` per step, root mean square over actions. The length is measured on a pilot of the
+same start. Runs come in pairs whose coins are opposite, so that effects of first order cancel.
 
-Each answer stands twice in the bandit, with its coin up and down, and both have one set of features:
+Each answer stands twice in the bandit, with its coin up and down, and both have one set of features. So
 draws of the pair are draws of the answer and a coin, and the logits of both move alike.
 """
 

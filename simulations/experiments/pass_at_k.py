@@ -1,17 +1,17 @@
 """Where the base policy's pass@k overtakes the trained one's (AEPO, Table 2).
 
-Prompts whose accuracy at the start runs from rare to common on a logarithmic scale, one or several right
-answers each, trained from sampled groups. pass@k is the mean over prompts of 1 - (1 - p)^k.
+Prompts' accuracy at the start runs from rare to common on a logarithmic scale. They have one or several
+right answers each, and are trained from sampled groups. pass@k is the mean over prompts of 1 - (1 - p)^k.
 
-With independent logits a step whose scores sum to zero in each group (GRPO, RLOO) raises right
-answers and lowers wrong ones of the same prompt, and nothing else: no p ever falls, whatever is sampled,
+Take independent logits and a step whose scores sum to zero in each group (GRPO, RLOO). It raises right
+answers and lowers wrong ones of the same prompt, and nothing else. No p ever falls, whatever is sampled,
 so the trained policy is ahead at every k. The base overtakes where something takes from rare solutions:
 
-- REINFORCE++ compares with the batch: in a group all wrong the sampled answers are pushed down, which is
-  noise for the rare right one, and its log-odds drift apart over prompts;
-- shared parameters: logits = own part + a part common to all prompts (an answer is a strategy that may
-  suit any prompt), so that what common prompts reinforce presses on the rare ones. ``sharing`` is the
-  inner product of the gradients of one answer's logit at two prompts; the theory has 0 (Assumption B.4).
+- REINFORCE++ compares with the batch. In a group all wrong the sampled answers are pushed down, which is
+  noise for the rare right one. Its log-odds drift apart over prompts.
+- Shared parameters: logits = own part + a part common to all prompts, as an answer is a strategy that may
+  suit any prompt. What common prompts reinforce presses on the rare ones. ``sharing`` is the inner
+  product of the gradients of one answer's logit at two prompts; the theory has 0 (Assumption B.4).
 """
 
 from __future__ import annotations

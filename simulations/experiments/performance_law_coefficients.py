@@ -1,17 +1,17 @@
-"""What the coefficients of R = -a e^H + b depend on: algorithm and capacity (Cui et al., Figures 6, 7).
+"""How the coefficients of R = -a e^H + b depend on algorithm and capacity (Cui et al., Figures 6, 7).
 
 Figure 6: GRPO, RLOO, PRIME and REINFORCE++ share one curve, so the coefficients are called
 algorithm-irrelevant. In exact expectation RLOO and REINFORCE++ *are* the policy gradient, up to one step
-size for all prompts, and one curve is a matter of course; the same algorithms are also run on sampled
-groups. GRPO weighs prompts by their difficulty, and the natural gradient actions by their rarity: those
-are other algorithms.
+size for all prompts, so one curve is a matter of course. The same algorithms are also run on sampled
+groups. GRPO weighs prompts by their difficulty, and the natural gradient weighs actions by their rarity:
+those are other algorithms.
 
-Figure 7: within a family of models a and b are linear in the logarithm of the size N. What stands for
-size here, and why:
+Figure 7: within a family of models a and b are linear in the logarithm of the size N. Three quantities
+stand for size here:
 
 - ``prior``: right answers stand s nats above the noise of the starting logits. Losses fall as powers of
   N, so that s grows like log N; every policy remains reachable. Size as knowledge.
-- ``features``: logits are linear in d random features of (prompt, answer), shared by all prompts; the
+- ``features``: logits are linear in d random features of (prompt, answer), shared by all prompts. The
   start is the least-squares fit of d features to a teacher's logits, and the same d parameters are then
   trained. Size as number of parameters, in pretraining and in reinforcement learning.
 - ``features, one start``: the same without the pretraining: every d starts from the same logits. Size as

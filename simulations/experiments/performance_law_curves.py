@@ -1,10 +1,10 @@
 """The law R = -a e^H + b on exact curves: how well, how surely, how early (Cui et al., Figures 1, 5).
 
-Cui et al. fit the law to runs of language models (R^2 is not printed) and, fitted to the first 36 of 236
-points, it announces the rest to 0.9 % (mathematics) and 1.2 % (code). Here sets of prompts with one-token
-answers are trained by GRPO in exact expectation, up to the step at which they have spent their entropy on
-the paper's schedule (`curves.matched_horizon`). The same 36 + 200 points are fitted and predicted, and
-the law is compared with three rivals by corrected Akaike criterion.
+Cui et al. fit the law to runs of language models (R^2 is not printed). Fitted to the first 36 of 236
+points, it forecasts the rest to 0.9 % (mathematics) and 1.2 % (code). Here sets of prompts with one-token
+answers are trained by GRPO in exact expectation. Training ends at the step at which they have spent their
+entropy on the paper's schedule (`curves.matched_horizon`). The same 36 + 200 points are fitted and
+predicted, and the law is compared with three rivals by corrected Akaike criterion.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FAMILIES: dict[str, Callable[[int, int], Bandit]] = {
     "a tenth right, graded, peaked": lambda n, prompts: Bandit(
         n_actions=n, n_correct=max(n // 10, 1), scale=3.0, accuracies=graded(prompts)),
 }
-"""Problem families by (answers, prompts); graded: a third each at accuracy 0.125, 0.5, 0.875."""
+"""Problem families by (answers, prompts). A graded one has a third each at accuracy 0.125, 0.5, 0.875."""
 
 
 def graded(prompts: int) -> tuple[float, ...]:

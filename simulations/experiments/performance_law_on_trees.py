@@ -1,10 +1,10 @@
 """The law R = -a e^H + b on token trees: whose entropy, and how long a response (Cui et al., Figure 1).
 
-Cui et al. put the mean entropy of a *token* into e^H, which a task of one-token answers cannot tell from
-the entropy of the whole response. Here prompts of graded difficulty are answered by responses of several
-tokens, of fixed length (complete trees) and of variable length (an end token), and trained by GRPO in
-exact expectation as in `performance_law_curves`: the same schedule, the same 36 + 200 points. The law is
-fitted twice, to the entropy of a token, as the paper does, and to that of a response.
+Cui et al. put the mean entropy of a *token* into e^H. A task of one-token answers cannot tell it from the
+entropy of the whole response. Here prompts of graded difficulty are answered by responses of several
+tokens. Responses have a fixed length (complete trees) or a variable length (an end token). GRPO trains
+them in exact expectation as in `performance_law_curves`, with the same schedule and the same 36 + 200
+points. The law is fitted twice, to the entropy of a token, as the paper does, and to that of a response.
 """
 
 from __future__ import annotations

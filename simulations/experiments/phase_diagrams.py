@@ -1,21 +1,21 @@
 """Phase diagrams: where entropy collapses, is held, and goes astray, and where theory draws the lines.
 
-Two planes, exact expectation, from the same starts. AEPO on (T_high, alpha), at half of the ceiling
-log |A*|; and GRPO with an entropy bonus on (coefficient, |A*|). Beside what N steps of size eta did
-stands what was to be expected of them without training by the rule:
+Two planes are computed in exact expectation, from the same starts. One is AEPO on (T_high, alpha), at
+half of the ceiling log |A*|. The other is GRPO with an entropy bonus on (coefficient, |A*|). The outcome
+of N steps of size eta stands beside what was to be expected without training by the rule:
 
-- AEPO *collapses* (within N steps) where N is too short to revive. With D the logit gap that N steps
-  of GRPO alone open between the two likeliest right answers, T_high needs at least
-  (T/(2 eta alpha)) e^{D/T} steps to close it (claim ``aepo.revival-time``), so that the line is
-  alpha = T e^{D/T}/(2 eta N).
-- AEPO *chatters* where its own step is too long. On the solved face entropy moves up by
-  u = eta alpha F(T_high) and down by d = eta alpha |F(T_low)|, and a two-point switch then fills
-  [target - d, target + u] evenly: a root mean square deviation of sqrt((u^2 - u d + d^2)/3).
+- AEPO *collapses* (within N steps) where N is too short to revive. Let D be the logit gap that N steps of
+  GRPO alone open between the two likeliest right answers. T_high needs at least ``(T/(2 eta alpha))
+  e^{D/T}`` steps to close it (claim ``aepo.revival-time``). So the line is ``alpha = T e^{D/T}/(2 eta
+  N)``.
+- AEPO *chatters* where its own step is too long. On the solved face entropy moves up by ``u = eta alpha
+  F(T_high)`` and down by ``d = eta alpha |F(T_low)|``. A two-point switch then fills ``[target - d,
+  target + u]`` evenly, with a root mean square deviation of ``sqrt((u^2 - u d + d^2)/3)``.
 - A bonus has one fixed point, at which all right answers are equally likely, as are all wrong ones:
-  coefficient x (logit gap) = kappa(p) (`bonus_fixed_point`). It says where wrong answers come back
-  (*explodes*). With one right answer it also says where entropy collapses. With several, no positive
-  coefficient collapses for good, but unlikely right answers come back in a time like
-  e^D/(2 eta coefficient D) (the speed of claim ``extension.entropy-bonus-two-actions``).
+  coefficient x (logit gap) = kappa(p) (`bonus_fixed_point`). It tells where wrong answers come back
+  (*explodes*). With one right answer it also tells where entropy collapses. With several, no positive
+  coefficient collapses for good, but unlikely right answers come back in a time like e^D/(2 eta
+  coefficient D) (the speed of claim ``extension.entropy-bonus-two-actions``).
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def chatter(up: np.ndarray, down: np.ndarray) -> np.ndarray:
 def bonus_fixed_point(
     coefficient: float, n_actions: int, n_correct: int, group_size: int
 ) -> tuple[float, float]:
-    """Return (p, H) where GRPO and bonus balance: coefficient x log(p (n - m)/((1 - p) m)) = kappa(p)."""
+    """Return (p, H) where GRPO and bonus balance: ``coefficient x log(p (n - m)/((1 - p) m)) =
+    kappa(p)``."""
     spread = np.log((n_actions - n_correct) / n_correct)
 
     def excess(log_odds: float) -> float:

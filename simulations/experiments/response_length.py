@@ -4,16 +4,16 @@ Token trees with an end token on which length says nothing about the reward: the
 whether a response is right, all that follows is wording. Whatever happens to the length of right and of
 wrong responses is then the work of the objective's length factor.
 
-- *sequence-mean* (GRPO as printed; AEPO, Eq. 1) divides each response by its length: right responses are
-  pulled towards short ones, which get more per token, and wrong responses pushed towards long ones, which
-  lose less (the bias that Dr.GRPO names);
-- *token-mean* (DAPO) and *dr-grpo* (a constant length, no standard deviation) leave both alone: in exact
-  expectation the wording behind a first token never changes, as all responses behind it have the
-  same advantage;
+- *sequence-mean* (GRPO as printed; AEPO, Eq. 1) divides each response by its length. Right responses are
+  pulled towards short ones, which get more per token. Wrong responses are pushed towards long ones, which
+  lose less (the bias that Dr.GRPO names).
+- *token-mean* (DAPO) and *dr-grpo* (a constant length, no standard deviation) leave both alone. In exact
+  expectation the wording behind a first token never changes, as all responses behind it have the same
+  advantage.
 - AEPO's second batch divides by length too, so that it shortens right answers on its own. A target that
   prefers short responses, with weights e^{-c |o|} (`entropy_theory.targets.ShorterResponses`), adds to
-  that; it takes c of about -log((L + 1)/L) a token, so that e^{-cL}/L is level at the mean length L,
-  to undo it.
+  that. To undo it takes c of about -log((L + 1)/L) per token, so that e^{-cL}/L is level at the mean
+  length L.
 
 The tilt is swept over GRPO's length-neutral form (dr-grpo), with AEPO's temperature switch and at T = 1
 (ablation "untempered"), entropy beside the length.
@@ -69,7 +69,7 @@ class Config:
     horizon: int = 6
     """The largest number of tokens of a response, the deciding first one and the end token included."""
     end_bias: float = -0.7
-    """What is added to the end token's logits after the first token, nats."""
+    """Addition to the end token's logits after the first token, nats."""
     accuracies: tuple[float, ...] = (0.1, 0.5, 0.9)
     """The accuracies of the prompts at the start."""
     tilts: tuple[float, ...] = (-0.4, -0.2, 0.0, 0.2)

@@ -1,9 +1,9 @@
 """Entropy at equal reward: which rules keep more than GRPO, on which problems (Cui et al., Figure 11).
 
 Entropy is paid for reward, so a rule that learns more slowly has more entropy at any step. The fair
-question is how much is left when the same reward is reached. Families of problems, sampled groups, four
-optimizer steps on each batch (so that ratios move and KL-Cov acts), each rule alone and some of them
-together: do covariance control, tempering and a bonus add up?
+question is how much is left when the same reward is reached. Families of problems are trained from
+sampled groups, with four optimizer steps on each batch, so that ratios move and KL-Cov acts. Each rule
+runs alone, and some of them together: do covariance control, tempering and a bonus add up?
 """
 
 from __future__ import annotations

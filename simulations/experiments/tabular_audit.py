@@ -1,10 +1,10 @@
 """The three entropy forecasts along tabular runs: where a forecast errs when every logit is its own.
 
-Four prompts of graded difficulty trained together, by each rule, exactly and from samples, at three
-learning rates. For every recorded step: (i) the forecast from the rule's coefficients, (ii) first
-order from the logit change, (iii) exact from the logit change, and the measured entropy change.
-Tabular logits are independent, so (i) = (ii) up to rounding, and (iii) is the measured change: the
-whole error of a forecast is that of first order, and grows with the step size.
+Four prompts of graded difficulty are trained together, by each rule, exactly and from samples, at three
+learning rates. Every recorded step has three forecasts beside the measured entropy change: (i) from the
+rule's coefficients, (ii) first order from the logit change, (iii) exact from the logit change. Tabular
+logits are independent, so (i) = (ii) up to rounding, and (iii) is the measured change. The whole error of
+a forecast is that of first order, and grows with the step size.
 """
 
 from __future__ import annotations

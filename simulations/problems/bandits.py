@@ -35,10 +35,10 @@ class Bandit:
     n_actions: int = 20
     n_correct: int = 1
     family: str = "gaussian"
-    """"gaussian": logits scale x N(0, 1); "ties": the same rounded to multiples of ``scale``, so
-    that several actions share a logit; "dirichlet": probabilities from a Dirichlet distribution of
-    ``concentration``; "saturated": gaussian, and one action drawn at random ahead of all others by
-    ``gap``; "given": ``logits`` for every start."""
+    """The distribution of logits. "gaussian" draws ``scale`` x N(0, 1). "ties" rounds these to multiples
+    of ``scale``, so that several actions share a logit. "dirichlet" draws probabilities from a Dirichlet
+    distribution of ``concentration``. "saturated" is gaussian, with one action drawn at random ahead of
+    all others by ``gap``. "given" takes ``logits`` for every start."""
     scale: float = 1.0
     """Standard deviation of the logits, nats."""
     concentration: float = 1.0
@@ -46,8 +46,8 @@ class Bandit:
     gap: float = 10.0
     """Nats between the largest logit and the next in family "saturated"."""
     accuracies: tuple[float | None, ...] = (None,)
-    """The probability of a right answer at the start, one entry per state. It is set by raising or lowering
-    all right answers of the state together; None leaves the logits as drawn."""
+    """The probability of a right answer at the start, one entry per state. It is set by raising or
+    lowering all right answers of the state together; None leaves the logits as drawn."""
     rewards: tuple[float, ...] | None = None
     """Graded rewards of the first actions, in place of 1 for the ``n_correct`` right ones. All other
     actions have reward 0, and those with the largest reward are right."""

@@ -1,9 +1,10 @@
 """Parameters that states and actions share: the smallest model where a step at one moves the others.
 
-With logits = start + features @ theta, a gradient step on theta moves the logits by K d, where d is the
+With logits = start + features @ theta, a gradient step on theta moves the logits by K d. Here d is the
 step of independent logits and K = features @ features.T the kernel. The papers' statements about entropy
-assume K = I: orthonormal gradients of the logits (AEPO, Assumption B.4; the tabular softmax of Cui et
-al.). `coupled_features` leaves the diagonal at 1 and sets how far from the identity the rest is.
+assume K = I, orthonormal gradients of the logits. They do so in AEPO's Assumption B.4 and in the tabular
+softmax of Cui et al. `coupled_features` leaves the diagonal at 1 and sets how far from the identity the
+rest is.
 """
 
 from __future__ import annotations
@@ -68,17 +69,19 @@ def coupled_features(
     rank: int = 4,
     seed: int = 0,
 ) -> np.ndarray:
-    """Features [states * actions, d] with kernel (1 - coupling) I + coupling x (V V^T), unit diagonal.
+    """Return features [states * actions, d] with kernel ``(1 - coupling) I + coupling x (V V^T)``.
 
-    The rows of V are unit vectors, drawn at random in ``rank`` dimensions; with coupling 0 logits are
-    independent, and towards 1 the whole policy has ``rank`` parameters (at a given state and action).
+    The rows of V are unit vectors, drawn at random in ``rank`` dimensions, so the diagonal is 1. With
+    coupling 0 logits are independent. Towards 1 the whole policy has ``rank`` parameters (at a given
+    state and action).
 
     Args:
         n_states: at least 1.
         n_actions: at least 2.
         coupling: how far the kernel is from the identity, in [0, 1).
-        between: which logits share parameters: "actions" of one state (states have dimensions of their
-            own), "states" for one action (which are moved alike), or "both": every pair.
+        between: which logits share parameters. "actions" couples those of one state; states have
+            dimensions of their own. "states" couples those of one action, which move alike. "both"
+            couples every pair.
         rank: dimensions of the shared part, at least 1; for "states" it is the number of actions.
         seed: seed of the random directions.
 

@@ -28,7 +28,7 @@ class TokenProblem:
     """Whether the last token ends a response, so that lengths vary."""
     n_correct: int = 1
     placement: str = "any"
-    """How right responses are drawn: "any" draws from all responses of a prompt; "every length" draws the
+    """How right responses are drawn. "any" draws from all responses of a prompt. "every length" draws the
     i-th from those of length 1 + i modulo the horizon, longest first, so that short and long ones are
     right."""
     accuracies: tuple[float | None, ...] = (None,)
@@ -107,7 +107,7 @@ def with_accuracy(
     """Return the logits changed so that right responses together have probability ``accuracy``.
 
     The odds among right responses and among wrong ones are kept. Policies on a tree and distributions of
-    responses determine each other, so responses are reweighted: a token's new probability is proportional
+    responses determine each other, so responses are reweighted. A token's new probability is proportional
     to the probability of all responses through its edge.
 
     Args:

@@ -1,8 +1,8 @@
 """Cells of a sweep: the runs that one call of the engine computes, and what is kept of them.
 
-Runs may share a call if they differ only in values that the engine takes for each run: the start, the
-learning rate, the temperature, the target entropy, and those options of rules that may be an array with
-one number per run (coefficients, alpha).
+Runs may share a call if they differ only in values that the engine takes for each run. These are the
+start, the learning rate, the temperature and the target entropy. Options of rules may differ, too, if
+they may be arrays with one number per run (coefficients, alpha).
 """
 
 from __future__ import annotations
@@ -118,11 +118,10 @@ def _replaced(record: Any, path: tuple[str, ...], value: Any) -> Any:
 
 
 def run_cell(cell: Cell, progress: Progress) -> xr.Dataset:
-    """Train the runs of a cell; return variables over (step, run), (step, run, k) and (run).
+    """Train the runs of a cell, and return variables over (step, run), (step, run, k) and (run).
 
-    A run that cannot be simulated (its logits diverge) is NaN and its error is in the attribute
-    ``errors``, by its place; the others are then computed without it. ``progress`` counts
-    ``Cell.updates``.
+    A run that cannot be simulated (its logits diverge) is NaN, and the attribute ``errors`` has its error
+    by its place. The other runs are then computed without it. ``progress`` counts ``Cell.updates``.
     """
     left = cell.updates
 

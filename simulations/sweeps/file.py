@@ -56,7 +56,7 @@ MOST_RUNS = 1_000_000
 NUMBERS = {"n_starts": 1, "seed": 0}
 """Top-level numbers and their defaults."""
 LISTS = "; values to go over belong in [grid]"
-"""What to do about a list where one value is asked for."""
+"""Advice on a list where one value is needed."""
 # Set by the sweep itself, or no data.
 _NOT_OPTIONS = {Dynamics: ("rule", "targets", "seed", "first_run"),
                 Record: ("logits", "forecasts")}
@@ -113,8 +113,8 @@ def read_sweep(path: Path, seed: int | None = None) -> SweepFile:
         seed: in place of the file's own.
 
     Raises:
-        ValueError: no such file, not TOML, or an unknown key, option, value or kind of value, with
-            the table, the nearest known name where there is one, and the combination; a seed beside a
+        ValueError: no such file, not TOML, or an unknown key, option, value or kind of value. The message
+            has the table, the nearest known name where there is one, and the combination. A seed beside a
             grid over seeds.
     """
     data = read_toml(path, "a sweep file")
@@ -259,7 +259,7 @@ def _chosen(choices: Mapping[str, Any], table: Any, name: str, where: str) -> An
 def _built(kind: Any, table: Mapping[str, Any], name: str, where: str, **given: Any) -> Any:
     """Build the dataclass ``kind`` with the options of a table, each checked."""
     def of_table(hint: Any, value: Any) -> Any:
-        """What a table describes; NO_MATCH for what is none."""
+        """Return what a table describes, or NO_MATCH."""
         if hint is Samples and isinstance(value, dict):
             return _built(Samples, value, f"{name}.samples", where)
         if hint is Sampler and isinstance(value, dict):

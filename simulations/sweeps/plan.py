@@ -1,7 +1,7 @@
 """Plans a sweep: its runs, which of them are kept already, and the cells of the others.
 
-How runs are put into cells depends on the sweep alone, not on the number of workers, so that a resumed
-sweep makes the calls that an uninterrupted one makes.
+The sweep alone determines how runs are put into cells, not the number of workers. So a resumed sweep
+makes the calls that an uninterrupted one makes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs a sweep: a grid over problems, rules and dynamics becomes one Dataset and a CSV summary.
 
 Runs share a call of the engine where they may (`simulations.sweeps.cell`). The calls are computed by a
-backend (`computing.workers`, `computing.cluster`) and kept one by one, so that no run is computed again
-after a kill, or when a value is added to an axis.
+backend (`computing.workers`, `computing.cluster`) and kept one by one. So no run is computed again after
+a kill, or when a value is added to an axis.
 """
 
 from __future__ import annotations

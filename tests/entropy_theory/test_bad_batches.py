@@ -159,7 +159,7 @@ def test_sampled_responses_are_refused_and_a_listed_tree_is_not():
     for temperature in (None, 0.7):
         rule.prepare(tabular.response_batch(logits, reward, temperature=temperature))
     cut = tabular.response_batch(logits, reward).take_sequences([0, 1, 2, 3, 3, 5, 6, 7])
-    with pytest.raises(ValueError, match="leave group_size None"):
+    with pytest.raises(ValueError, match="Leave group_size None"):
         rule.prepare(cut)
 
 

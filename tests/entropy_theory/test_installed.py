@@ -61,11 +61,11 @@ def test_a_name_of_ours_stays_ours(package, capsys):
 
 
 @pytest.mark.parametrize(("place", "message"), [
-    ("nothere:Rule", r"cannot be loaded \(ModuleNotFoundError: .*\): mend the package or remove it"),
+    ("nothere:Rule", r"cannot be loaded \(ModuleNotFoundError: .*\). Mend the package or remove it"),
     ("kit:Nothing", r"cannot be loaded \(AttributeError"),
     ("halting:Rule", r"cannot be loaded \(RuntimeError: first\\nsecond\)"),
-    ("kit:number", "kit:number is no subclass of UpdateRule with a name: mend the package or remove it"),
-    ("kit:Nameless", "kit:Nameless is no subclass of UpdateRule with a name"),
+    ("kit:number", "not a subclass of UpdateRule with a name: mend the package or remove it"),
+    ("kit:Nameless", "kit:Nameless is not a subclass of UpdateRule with a name"),
 ])
 def test_what_is_no_rule_is_one_error_that_names_the_package(package, place, message):
     package("half-rules", third=place)

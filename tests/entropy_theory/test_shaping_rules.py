@@ -217,7 +217,7 @@ def test_lp_reg_pulls_unlikely_bad_tokens_towards_the_proxy():
 
 @pytest.mark.parametrize("name", ["unlikeliness", "difficulty"])
 def test_a_rule_of_rewards_refuses_given_advantages(name):
-    with pytest.raises(ValueError, match=f"'{name}' goes by rewards"):
+    with pytest.raises(ValueError, match=f"'{name}' changes rewards"):
         get(name).prepare(tokens([1, 0]))
 
 

@@ -53,7 +53,7 @@ def test_a_rule_by_module():
     ("no_rules.py:Half", "no such file: no_rules.py, looked for in /.*: check"),
     ("no_rules_here:Half", "cannot import module 'no_rules_here'"),
     ("my_rules.py:Haff", r"'my_rules.py' has no .* 'Haff'; it has Half, Nameless"),
-    ("my_rules.py:number", "'number' of 'my_rules.py' is no subclass of UpdateRule"),
+    ("my_rules.py:number", "'number' of 'my_rules.py' is not a subclass of UpdateRule"),
     ("my_rules.py:Nameless", "has no name: put @update_rule"),
     ("broken.py:Half", r"broken.py cannot be imported \(ZeroDivisionError"),
 ])

@@ -142,7 +142,7 @@ def test_a_rule_that_declares_too_little_is_not_pooled(engine):
 
 def test_a_rule_that_keeps_state_is_an_error():
     """Silently, blocks of runs would share a count."""
-    with pytest.raises(ValueError, match="'stateful' answers differently when it is asked again"):
+    with pytest.raises(ValueError, match="'stateful' returns other scores when it is called again"):
         simulate(np.zeros((2, 1, 4)), np.arange(4) < 1, Dynamics(rule=Stateful(), steps=3))
 
 

@@ -80,5 +80,5 @@ def test_each_run_has_its_own_options(shows):
 
 def test_a_rule_that_draws_or_counts_is_an_error():
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"'users' answers differently .*; read batch\.step"):
+    with pytest.raises(ValueError, match=r"'users' returns other scores .* read batch\.step"):
         pools(Users(function=lambda batch: rng.random()), 1)

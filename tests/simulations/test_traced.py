@@ -195,7 +195,7 @@ def some_runs_only(scores, batch):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (asks_each_time, "answers differently"),
+        (asks_each_time, "returns other scores"),
         (remembers, "left from an earlier step"),
         (over_runs, "over runs"),
         (loops_over_rows, "mixes the runs"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MODULES = ("jinja2", "matplotlib")
-"""What a page needs beside the core."""
+"""Packages that a page needs beside the core."""
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "policy-entropy", "font.size": 9, "axes.spines.top": False,
     "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4"}
@@ -66,7 +66,7 @@ class Span:
     strength: int = 0
     """From 0 to 100."""
     title: str = ""
-    """What a reader sees who points at it."""
+    """Text that a reader sees when pointing at the token."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

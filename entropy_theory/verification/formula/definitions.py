@@ -68,7 +68,7 @@ def _defined(
     try:
         known = _DEFINITIONS.get(key)
     except TypeError as error:
-        raise UntraceableError(f"{function.__name__} with an argument that is no constant") from error
+        raise UntraceableError(f"{function.__name__} with an argument that is not a constant") from error
     if known is None:
         formal = {name: field(name, term.axes, term.kind) for name, term in given.items()}
         body = function(**{**fixed, **formal})

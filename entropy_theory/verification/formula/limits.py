@@ -1,4 +1,4 @@
-"""What a statement can say that no finite computation decides: derivatives, limits, all steps of a run.
+"""Conclusions that no finite computation decides: derivatives, limits, all steps of a run.
 
 These are propositions, terms of kind "mask" without numbers. A statement has them beside its margin
 (``Statement.beyond``); only a proof that the kernel accepts can establish them.

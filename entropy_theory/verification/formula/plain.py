@@ -45,7 +45,7 @@ def latex_to_text(latex: str) -> str:
 
 
 def _group(tokens: list[str]) -> str:
-    """What stands before the next closing brace, or the end; ``tokens`` is read from its last on."""
+    """Return the text before the next closing brace, or the end; ``tokens`` is read from its last on."""
     parts: list[str] = []
     while tokens and (token := tokens.pop()) != "}":
         parts.append(_one(token, tokens))

@@ -152,7 +152,7 @@ class Writer:
     def _policy(self, probabilities: Term, lead: Index) -> str:
         """The logits of a policy that is given by its probabilities."""
         if probabilities.operation.name != "softmax":
-            raise UntraceableError("a policy on a tree that is no softmax of logits")
+            raise UntraceableError("a policy on a tree that is not a softmax of logits")
         logits, *temperature = probabilities.arguments
         text = self.function(logits, aligned_lead(logits, lead))
         if temperature:
@@ -278,7 +278,7 @@ class Writer:
             return identifier(term.operation.detail)
         if term.operation.name == "bound":
             return self._bound[term]
-        raise UntraceableError("a schedule that is no parameter")
+        raise UntraceableError("a schedule that is not a parameter")
 
     @contextmanager
     def binding(self, *variables: Term) -> Iterator[list[str]]:
@@ -362,7 +362,7 @@ def definition_text(defined: Definition, definitions: dict[str, Definition]) -> 
 
 _FUNCTIONS = ("field", "bound", "call", "run", "entry", "softmax", "log_softmax", "centered",
               "entropy_gradient")
-"""What is written as a function applied to its places."""
+"""Operations that are written as a function applied to its places."""
 _TREES: Mapping[str, tuple[Axis, ...]] = {
     "visitation": (STATES,), "response_probabilities": (RESPONSES,), "sum_along": (RESPONSES,),
     "edge_reward": (STATES, ACTIONS), "sum_through": (STATES, ACTIONS), "state_values": (STATES,),

@@ -1,9 +1,9 @@
 """Where a statement's operations are defined, as propositions for the kernel.
 
-In Rocq 1/0 and ln 0 are numbers, but not ones that anybody means. So beside a statement stands `defined`:
-where its hypotheses hold, no denominator that it speaks of is zero, no logarithm is taken of what is not
-above zero, and no root of what is below. What a condition guards (branches of "if", what follows from a
-premise, the right side of "and") has to be defined where the guard lets it count.
+In Rocq 1/0 and ln 0 are numbers, but not ones that anybody means. So beside a statement stands `defined`.
+Where the hypotheses hold, none of its denominators is zero, no logarithm has an argument at or below
+zero, and no root an argument below zero. A condition guards the branches of "if", the conclusion of a
+premise and the right side of "and". These parts have to be defined only where the guard lets them count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Domains:
         """The text of each definition's proposition; empty where it is always defined."""
 
     def of(self, term: Term, index: Index = ()) -> list[str]:
-        """What has to hold for an entry of a term to be defined."""
+        """Return the propositions under which an entry of a term is defined."""
         name, parts = term.operation.name, term.arguments
         if name == "index":
             return self.of(parts[0], picked(term, index))
@@ -59,13 +59,13 @@ class Domains:
         return _once(self._of_whole(term, index))
 
     def all_of(self, term: Term, lead: Index = ()) -> list[str]:
-        """What has to hold for all entries along the axes that the lead leaves open."""
+        """Return those under which all entries along the axes that the lead leaves open are defined."""
         axes = term.axes[len(lead):]
         with self.writer.places(axes) as (places, _):
             return [_for_all(zip(axes, places, strict=True), p) for p in self.of(term, (*lead, *places))]
 
     def _own(self, term: Term, at: list[Index]) -> list[str]:
-        """What an operation on single numbers asks of its own arguments."""
+        """Return the conditions of an operation on single numbers on its own arguments."""
         name, parts, write = term.operation.name, term.arguments, self.writer.number
         if name == "divide" and not _is_nonzero_constant(parts[1]):
             return [f"{write(parts[1], at[1], 69)} <> 0"]
@@ -76,7 +76,7 @@ class Domains:
         return [f"0 <= {write(parts[0], at[0], 69)}"] if name == "sqrt" else []
 
     def _of_whole(self, term: Term, index: Index) -> list[str]:
-        """What has to hold for an operation on whole rows, trees or functions."""
+        """Return those under which an operation on whole rows, trees or functions is defined."""
         name, parts, detail = term.operation.name, term.arguments, term.operation.detail
         if name in _PROPOSITIONS:
             return _PROPOSITIONS[name](self, term, index)

@@ -21,7 +21,7 @@ from entropy_theory.verification.formula.terms import (
 
 
 class Writing(Protocol):
-    """What operations, and the conditions that they are defined, ask of the writer (`rocq.Writer`)."""
+    """The methods of the writer that operations, and their domains, need (`rocq.Writer`)."""
 
     def number(self, term: Term, index: Index = (), level: int = 200) -> str: ...
     def atom(self, term: Term, index: Index = ()) -> str: ...
@@ -157,7 +157,7 @@ def _same_action(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
 
 
 def _row_of_logits(head: str) -> Write:
-    """What a function of the whole row, and of numbers of the instance, says of one action."""
+    """Write a function of the whole row, and of numbers of the instance, at one action."""
 
     def write(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
         logits, *numbers = term.arguments

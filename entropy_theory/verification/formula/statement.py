@@ -18,7 +18,7 @@ from entropy_theory.verification.formula.terms import ACTIONS, Axes, Kind, Term,
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Range:
-    """Where the entries of a parameter lie; None is no bound.
+    """Where the entries of a parameter lie; None leaves a side open.
 
     Attributes:
         low: lower bound.
@@ -52,7 +52,7 @@ ANY = Range()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parameter:
-    """What a statement holds for all of.
+    """A parameter, for all values of which a statement holds.
 
     Attributes:
         name: field of the instances.
@@ -157,10 +157,10 @@ class SymbolicCases:
 
 
 def relation(value: Any, sign: str | None) -> Relation:
-    """What a margin or a hypothesis returned, beside zero.
+    """Return what a margin or a hypothesis computed, compared with zero.
 
     Raises:
-        UntraceableError: it is no term.
+        UntraceableError: the value is not a term.
     """
     if not isinstance(value, Term):
         raise UntraceableError(f"a {type(value).__name__} instead of a formula")

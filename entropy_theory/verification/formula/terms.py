@@ -2,11 +2,12 @@
 
 A margin is a Python function of arrays. Run on `Term` objects instead, it returns the expression that it
 computes: Python's operators, numpy's functions and those of `verification.arithmetic` all build terms. A
-term stands for an array without the leading axis of instances; its remaining axes are named (actions;
-states and tokens of a token tree; responses; prompts), so that it holds for any number of them.
+term stands for an array without the leading axis of instances. Its remaining axes are named
+(actions, responses, prompts, or states and tokens of a tree), so it holds for any number of them.
 
-What cannot be written as a term (a loop that depends on values, an index that is an array) raises
-`UntraceableError`; then the statement has no formula, and no proof of it can be accepted.
+Some code cannot be written as a term, such as a loop that depends on values, or an index that is an
+array. It raises `UntraceableError`; then the statement has no formula, and no proof of it can be
+accepted.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Axes: TypeAlias = tuple[Axis | None, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """What a term does with its arguments.
+    """An operation of a term on its arguments.
 
     Attributes:
         name: what the renderers look up.
@@ -294,7 +295,7 @@ def broadcast(*terms: Term) -> Axes:
 
 def _power(base: Any, exponent: Any) -> Term:
     if isinstance(exponent, Term):
-        raise UntraceableError("a power whose exponent is no constant")
+        raise UntraceableError("a power whose exponent is not a constant")
     if exponent == 0.5:
         return elementwise("sqrt", base)
     if exponent != int(exponent):

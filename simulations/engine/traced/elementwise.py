@@ -1,8 +1,8 @@
 """Elementwise operations in a graph of the columns of one run, simplified as they are added.
 
-What is the same at every index along an axis is computed once. A node knows an interval that holds its
-values, so that conditions which always hold can be dropped: log-probabilities are finite and at most 0,
-ranks count from 0.
+A value that is the same at every index along an axis is computed once. Each node has an interval that
+holds its values, so that conditions which always hold can be dropped: log-probabilities are finite and at
+most 0, ranks count from 0.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Graph(ElementwiseGraph):
     ranks: dict[int, View] = field(default_factory=dict)
     """The ranks by which an ordering sorts, by the ordering's number."""
     of_gather: Callable[..., View | None] | None = None
-    """What elements are computed from (`sums.of_gather`), where states are long."""
+    """The function that computes gathered elements (`sums.of_gather`), where states are long."""
 
     def reduce(self, operation: str, view: View, axes: tuple[int, ...]) -> View:
         """Reduce over some axes, which stay with length 1."""

@@ -23,10 +23,10 @@ _SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5)
 
 
 class Instructions(Plan):
-    """Writes what the loops of a step are made of.
+    """Writes the contents of a step's loops.
 
-    ``now`` and ``group`` are the numbers of the step and of the group of runs that is being written; the
-    other three are where the group's logits, memory and constants begin.
+    ``now`` and ``group`` are the numbers of the step and of the group of runs that is being written. The
+    group's logits, memory and constants begin at the other three.
     """
 
     now: Any

@@ -1,8 +1,8 @@
 """Machine code: compiled by LLVM for this processor, kept on disk, called without a copy.
 
-The file of a program is named by a digest of its code, of the processor and of LLVM's version, holds a
-digest of itself, and is put in place whole, so that processes may write and read it side by side. Where
-no folder can be written it is kept in memory alone.
+The file of a program is named by a digest of its code, of the processor and of LLVM's version. It holds a
+digest of itself and is put in place whole, so processes may write and read it side by side. Where no
+folder can be written the code is kept in memory alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MARK = 32
 
 
 def function(program: Program) -> Callable[..., None]:
-    """What takes the steps of a program: eight addresses and eight integers, as `traced.program` says."""
+    """Return the function of eight addresses and eight integers that takes the steps of a program."""
     with _LOCK:
         if program.digest not in _LOADED:
             _LOADED[program.digest] = _load(program)

@@ -15,7 +15,7 @@ from simulations.engine.traced.vectors import INTEGER as WORD
 from simulations.engine.traced.views import BOOLEAN, FLOAT, INTEGER, PIECE, Node, NotTraceable
 
 _ANY_ORDER, _ORDERED = ("reassoc", "contract", "nsz"), ("nnan", "nsz")
-"""What LLVM may assume of sums and of maxima of numbers, to take them as vectors."""
+"""Assumptions on sums and maxima of numbers with which LLVM can take them as vectors."""
 
 
 class Nodes(Instructions):

@@ -22,7 +22,7 @@ _CHEAP = frozenset({
     "add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum", "where", "less",
     "less_equal", "equal", "not_equal", "isfinite", "isnan", "logical_and", "logical_or", "logical_not",
     "to_float", "square", "single"})
-"""What costs less to compute again than to store and to read."""
+"""Operations that cost less to compute again than to store and to read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +45,7 @@ class Step:
     memory: tuple[View, ...]
     """The scalars that the step leaves for the next one: what controllers chose and hold."""
     choices: tuple[Interval, ...]
-    """What holds each controller's choice, that before the first step included."""
+    """An interval that holds each controller's choice, that before the first step included."""
     measured: tuple[View, ...]
     """Scalars before the step: entropy, reward and, of a second batch, temperature."""
 
@@ -64,8 +64,8 @@ class Loop:
 
 
 _Place = tuple[int, int, int, tuple[int, ...]]
-"""The place of a loop: the pass over states, and the loop of a state within it (0: over no states); then
-its size and shape."""
+"""The place of a loop. First the pass over states, and the loop of a state within it (0 for a loop over
+no states). Then its size and shape."""
 
 
 def is_elementwise(node: Node) -> bool:
@@ -98,7 +98,7 @@ def reads_others(node: Node, place: int) -> bool:
 
 
 class Plan:
-    """What of a step is computed where.
+    """The places at which the parts of a step are computed.
 
     Nodes over actions that cost little are `inlined` where vectors lie along actions. `passes` holds
     the loops that share one over states, `slots` the places in the work space of what is kept. `of_state`

@@ -1,7 +1,7 @@
 """Translates a graph to LLVM's language: a function that takes many steps of many runs.
 
-LANES runs are advanced side by side, one vector element each. Nodes become loops over their elements:
-those with equal shapes whose arguments are ready share a loop and stay in registers; what another loop
+LANES runs are advanced side by side, one vector element each. Nodes become loops over their elements.
+Nodes with equal shapes whose arguments are ready share a loop and stay in registers. What another loop
 reads lies in a work space, element after element. The steps of a group of runs are taken one after
 another while all of it is in cache.
 """

@@ -1,4 +1,4 @@
-"""What a rule reads of its batch, found in a trace of its own code: whether its rows may be summed."""
+"""Finds what a rule reads of its batch, and so whether rows may be summed, in a trace of its own code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
         n_runs: number of runs.
 
     Raises:
-        ValueError: a rule that answers differently when it is asked again.
+        ValueError: a rule that returns other scores when it is called again on the same batch.
     """
     if is_ours(rule):
         return rule.needs.pools
@@ -57,8 +57,8 @@ def pools(rule: UpdateRule, n_runs: int) -> bool:
         return False
     if not _alike(found, again):
         raise ValueError(
-            f"update rule '{rule.name}' answers differently when it is asked again: a rule keeps nothing "
-            "from call to call, and draws nothing; read batch.step and batch.seed")
+            f"update rule '{rule.name}' returns other scores when it is called again on the same batch. "
+            "Keep nothing from call to call and draw nothing; read batch.step and batch.seed instead")
     summed = {name: value[..., twice, :] for name, value in found.items()}
     # What counts samples is another number of a listing, for which sums of rows stand.
     return not reads and _alike(summed, of_parts, _ACCURACY) and _alike(found, of_samples, _ACCURACY)

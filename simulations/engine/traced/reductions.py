@@ -53,8 +53,8 @@ def _over_runs(operation: str, x: Traced, axes: tuple[int, ...], example: np.nda
     each: Any = _reduction(operation, x, tuple(range(1, x.ndim))) if x.ndim > 1 else x
     if not (each.example == example).all():
         raise NotTraceable(
-            "a condition that holds for some of the runs only, so that what a run does depends on those "
-            "beside it: choose for each run with xp.where instead of if")
+            "a condition that holds for some of the runs only, so each run would depend on the others: "
+            "choose for each run with xp.where instead of if")
     verdict = Traced(x.trace, example, x.trace.graph.convert(each.recorded, BOOLEAN))
     verdict.is_verdict = not verdict.is_constant
     return verdict

@@ -1,8 +1,8 @@
 """Traces one step of a block of runs as a graph.
 
-No formula of a rule is written here, and none of a step twice: the batch is that of `Runs.token_batch`,
-the step that of `tabular.logit_step`, the controllers are the rule's own. Only draws are written again,
-by the formula of `simulations.engine.sampling`.
+No formula of a rule is written here, and no formula of a step is written twice. The batch is that of
+`Runs.token_batch`, the step that of `tabular.logit_step`, the controllers are the rule's own. Only draws
+are written again, by the formula of `simulations.engine.sampling`.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ def traced_step(runs: Runs, *, asked_again: bool) -> Step:
 
     Args:
         runs: a block of runs.
-        asked_again: whether to trace twice, which shows whether the rule answers the same.
+        asked_again: whether to trace twice, which shows whether both traces of the rule are equal.
 
     Raises:
-        NotTraceable: a rule that cannot be recorded, that answers differently when asked again, or that
-            does something else with arrays that are not NumPy's.
+        NotTraceable: a rule that cannot be recorded, or whose scores change when it is called again or
+            with arrays that are not NumPy's.
     """
     # Of a copy: what a rule keeps for itself by mistake shall not be what a trace left behind.
     rule = copy.deepcopy(runs.rule)
     step, draws, change = _traced(runs, rule)
     if asked_again and _signature(step) != _signature(_traced(runs, rule)[0]):
-        raise NotTraceable("it answers differently when it is asked again")
+        raise NotTraceable("it returns other scores when it is called again on the same batch")
     _confirm(runs, rule, draws, change)
     return step
 
@@ -196,7 +196,7 @@ def _confirm(
     expected = logit_step(logits, rule.prepare(plain.token_batch()), rule)
     accuracy = _ACCURACY * np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
     if not np.allclose(found, expected, rtol=0, atol=accuracy, equal_nan=True):
-        raise NotTraceable("it does something else with arrays that are not NumPy's")
+        raise NotTraceable("its step is another one with arrays that are not NumPy's")
 
 
 def _shadow(runs: Runs, trace: Trace, held: Traced) -> Any:
@@ -350,7 +350,7 @@ def _control(runs: Runs, shadow: Any, trace: Trace) -> tuple[list[View], list[In
 
 
 def state(runs: Runs, loop: Loop) -> list[Any]:
-    """Return a controller's last choice and the numbers that it holds: integers, or one number per run."""
+    """Return a controller's last choice and the numbers it holds: integers, or one number per run."""
     controller = getattr(runs, loop.name)
     return [_number(getattr(runs, loop.setting), runs.n_runs),
             *(_number(getattr(controller, name), runs.n_runs) for name in controller.state)]

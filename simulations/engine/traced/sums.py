@@ -1,8 +1,8 @@
 """Sums over the actions of long states, written so that one pass over a state finds all of them.
 
 Numbers of a state are taken out of its sums: a probability is an exponential over a total that is known
-only after the pass. The top that a normalizer leaves out is told by its shifted logit, 0, not by its
-place, which no vector finds. What is read at the few actions drawn is computed there alone.
+only after the pass. The top that a normalizer leaves out is found by its shifted logit, 0, not by its
+place, which no vector finds. Values that are read at the few actions drawn are computed there alone.
 """
 
 from __future__ import annotations

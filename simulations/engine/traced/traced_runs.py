@@ -68,7 +68,7 @@ def of(task: Task) -> TracedEngine:
     if importlib.util.find_spec("llvmlite") is None:
         raise RefusedError("llvmlite is not installed (pip install 'policy-entropy[fast]')")
     if task.tree is not None or task.features is not None:
-        raise RefusedError("traces know no tree and no features")
+        raise RefusedError("traces are not made for token trees or for features")
     if task.dynamics.steps_per_batch > 1:
         raise RefusedError("it takes several optimizer steps on the same samples")
     loop = task.dynamics.rule.coefficient_controller()
@@ -242,16 +242,16 @@ class _Code:
         """Take steps in place.
 
         Args:
-            logits, memory: packed; changed.
+            logits, memory: packed. Both are changed.
             targets: [steps or 1, runs], nats.
-            steps: how many.
-            taken: how many were taken before.
-            measured: whether to say what was before each.
-            observed: whether the controllers have chosen for the first one.
+            steps: number of steps to take.
+            taken: number of steps taken before.
+            measured: whether to return measures of the policies before each step.
+            observed: whether the controllers have chosen for the first step.
 
         Returns:
-            After how many steps a guard stopped some run (``steps``: none did), and what was measured,
-            [numbers, steps, runs].
+            The number of steps after which a guard stopped some run (``steps`` if none did). The
+            measures, [numbers, steps, runs].
         """
         program, n_groups = self.program, len(logits)
         width = n_groups * program.lanes

@@ -25,7 +25,7 @@ REDUCTIONS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 
 
 class NotTraceable(Exception):  # noqa: N818 (a reason, not an error of the rule's)
-    """Raised where a rule does something that cannot be compiled; the message says what."""
+    """Raised, with the reason, where a rule does something that cannot be compiled."""
 
 
 @dataclass(eq=False, slots=True)
