@@ -291,9 +291,9 @@ FIGURE = PaperFigure.of(
     title="what training does to entropy where the reward is noise",
     paper="The three papers' theorems are of expectations, in which a coin for a reward moves nothing.",
     ours="GRPO on the bundled model and SmolLM2-135M, a coin for each completion. Above: change of "
-    "entropy at fixed states, by optimizer, at rates chosen for steps as long; thin: seeds. Of the bundled "
-    "model: forecasts (squares: split; hollow on the edge: beyond it), and AdamW with another sampler, "
-    "group or penalty.",
+    "entropy at fixed states, by optimizer, at rates chosen for steps as long; thin: seeds. Of the "
+    "bundled model: forecasts (squares: split; hollow on the edge: beyond it), and AdamW with another "
+    "sampler, group or penalty.",
     claims=("extension.noise-second-order", "extension.noise-any-shape"),
     headline=Headline(
         says="With a coin for a reward, AdamW and SGD hold entropy about still without momentum; with it "
