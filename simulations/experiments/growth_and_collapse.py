@@ -58,8 +58,8 @@ OPTIMIZERS: dict[str, tuple[Optimizer, float]] = {
 SAMPLERS: dict[str, Sampler | None] = {
     "none": None,
     "temperature 0.8": Sampler(temperature=0.8), "temperature 1.2": Sampler(temperature=1.2),
-    "top-p 0.95": Sampler(top_p=0.95), "8 steps old": Sampler(steps_old=8),
-    "int8 logits": Sampler(rounding="int8"),
+    "top-p 0.95": Sampler(top_p=0.95), "int8 logits": Sampler(rounding="int8"),
+    "1 step old": Sampler(steps_old=1), "8 steps old": Sampler(steps_old=8),
 }
 CERTAIN = 1e-12
 """How far the probability of a reward stays from 0 and 1, whose logarithms a coin's logits are."""

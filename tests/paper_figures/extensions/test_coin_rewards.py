@@ -77,3 +77,19 @@ def test_paths_begin_at_no_change(table):
     assert set(paths.loc[paths["step"] == 0, "change"]) == {0.0}
     last = pick(paths, optimizer="AdamW", variant="plain", seed=2, step=70)
     assert last["change"].item() == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("sgd", "outcomes"), [
+    ((0.05, 0.06, 0.07), ["seen", "seen"]), ((0.5, 0.6, 0.7), ["seen", "not seen"])])
+def test_the_pretrained_model_has_criteria_of_its_own(tmp_path, table, sgd, outcomes):
+    """Its runs of SGD among those of the small model; a difference the wrong way round."""
+    file = tmp_path / figure.FILES["smollm2-135m-instruct"]
+    file.parent.mkdir()
+    write_json(file, {"provenance": {}, "records": [
+        record(change, task="chain-sum", optimizer=optimizer,
+               rate=figure.rate_of(optimizer, "chain-sum"), seed=seed)
+        for optimizer, changes in (("AdamW", (0.2, 0.21, 0.22)), ("SGD", sgd))
+        for seed, change in enumerate(changes)]})
+    alone, both = (figure.finding(one).criteria for one in (table, figure.data(tmp_path)))
+    assert str(both[: len(alone)]) == str(alone)
+    assert [one.outcome for one in both[len(alone) :]] == outcomes
