@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 
-from llm_bridge.translation.engine import Choice, Engine, Loss, Term
+from llm_bridge.translation.engine import Choice, Engine, Loss, Options, Term
 
 A, S = "trainer.algorithm.", "generator.sampling_params."
 _CLIP = {"clip_low": A + "eps_clip_low", "clip_high": A + "eps_clip_high"}
 _O = A + "off_policy_correction."
 _WHOLE = {"cov_log_prob": "current", "at_least_one": True}
+
+
+def _contradiction(options: Options) -> str:
+    loss = options[A + "policy_loss_type"]
+    if loss in ("clip_cov", "kl_cov") and options[_O + "tis_ratio_type"] is not None:
+        return (f"{A}policy_loss_type={loss} does not go with off_policy_correction: "
+                "set tis_ratio_type=null")
+    return ""
+
+
 SKYRL = Engine(
     name="skyrl", version="0.3", style="overrides",
     defaults={
@@ -43,6 +53,7 @@ SKYRL = Engine(
     only={A + "zero_variance_filter": (False,), _O + "sequence_mask_metric": (None,),
           **{f"{_O}{what}_is_threshold_{side}": (None,) for what in ("outlier_token", "token_mask")
              for side in ("low", "high")}},
+    contradiction=_contradiction,
     loss=Choice(by=(A + "policy_loss_type",), of={
         ("regular",): Loss(rule="grpo", options=_CLIP),
         ("dual_clip",): Loss(rule="grpo", options={**_CLIP, "dual_clip": A + "clip_ratio_c"}),

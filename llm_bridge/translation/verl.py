@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import math
 
-from llm_bridge.translation.engine import Choice, Engine, Loss, Term
+from llm_bridge.translation.engine import Choice, Engine, Loss, Options, Term
 
 A, G, R = "actor_rollout_ref.actor.", "algorithm.", "actor_rollout_ref.rollout."
 _P = A + "policy_loss."
 _CLIP = {"clip_low": A + "clip_ratio_low", "clip_high": A + "clip_ratio_high"}
 _WHOLE = {"cov_log_prob": "current", "at_least_one": True}
 """Clip-Cov and KL-Cov select by the policy being trained, at least one token."""
+_BY_SEQUENCE = {"normalization": "sequence-mean", "max_length": None}
+"""SAPO and GMPO count each sequence the same, whatever the aggregation, which KL and entropy go by."""
+
+
+def _contradiction(options: Options) -> str:
+    mode = options[_P + "loss_mode"]
+    penalized = options[A + "entropy_coeff"] or (
+        options[A + "use_kl_loss"] and options[A + "kl_loss_coef"])
+    aggregation = options[A + "loss_agg_mode"]
+    if mode in ("sapo", "geo_mean") and penalized and aggregation.startswith("seq-mean-token-sum"):
+        return (f"loss_agg_mode={aggregation} is for the penalty alone where loss_mode={mode}, which no "
+                "rule does: set loss_agg_mode to token-mean or seq-mean-token-mean")
+    if mode == "geo_mean" and options[G + "rollout_correction.rollout_is"]:
+        return ("loss_mode=geo_mean weighs a sequence by the geometric mean of its weights, as no rule "
+                "does: set rollout_correction.rollout_is=null")
+    return ""
+
 
 VERL = Engine(
     name="verl", version="0.9.1", style="overrides",
@@ -42,13 +59,14 @@ VERL = Engine(
     only={G + "rollout_correction.rollout_rs": (None,), G + "rollout_correction.bypass_mode": (False,),
           G + "rollout_correction.rollout_is_batch_normalize": (False,)},
     never={A + "clip_ratio_c": 1e9},  # log ratios are clamped at 20, and e^20 is below
+    contradiction=_contradiction,
     loss=Choice(by=(_P + "loss_mode",), of={
         ("vanilla",): Loss(rule="grpo", options={**_CLIP, "dual_clip": A + "clip_ratio_c"}),
         ("gspo",): Loss(rule="gspo", options=_CLIP),
         ("cispo",): Loss(rule="cispo", options=_CLIP, fixed={"anchor": "old"}),
-        ("sapo",): Loss(rule="sapo", fixed={"anchor": "old"},
+        ("sapo",): Loss(rule="sapo", fixed={"anchor": "old", **_BY_SEQUENCE},
                         options={"tau_positive": A + "tau_pos", "tau_negative": A + "tau_neg"}),
-        ("geo_mean",): Loss(rule="gmpo", options=_CLIP, fixed={"anchor": "old"}),
+        ("geo_mean",): Loss(rule="gmpo", options=_CLIP, fixed={"anchor": "old", **_BY_SEQUENCE}),
         **{(f"dppo_{short}",): Loss(
             rule="dppo", fixed={"kind": kind, "anchor": "old", "two_sided": False},
             options={"delta_low": A + "clip_ratio_low", "delta_high": A + "clip_ratio_high",
@@ -67,8 +85,9 @@ VERL = Engine(
             options={"ratio": _P + "kl_cov_ratio", "coefficient": _P + "ppo_kl_coef"}),
     }),
     estimator=Choice(by=(G + "adv_estimator", G + "norm_adv_by_std_in_grpo"), of={
-        **{(name, scaled): (("group-normalized", 1) if scaled else ("group-centered", 0))
-           for name in ("grpo", "grpo_vectorized") for scaled in (True, False)},
+        ("grpo", True): ("group-normalized", 1), ("grpo", False): ("group-centered", 0),
+        # verl's trainer does not hand the second option to the vectorized form.
+        **{("grpo_vectorized", scaled): ("group-normalized", 1) for scaled in (True, False)},
         # These divide by no deviation of a group, whatever the second option.
         **{(name, scaled): (ours, 0) for scaled in (True, False) for name, ours in (
             ("rloo", "leave-one-out"), ("rloo_vectorized", "leave-one-out"), ("opo", "opo"),
@@ -93,6 +112,7 @@ VERL = Engine(
              chosen=(("estimator", Choice(by=(G + "kl_penalty",), of={("kl",): "k1", ("k1",): "k1"})),)),
         Term(rule="reference-kl", on={A + "use_kl_loss": True}, positive=A + "kl_loss_coef",
              options={"coefficient": A + "kl_loss_coef"}, fixed={"placement": "loss"},
+             shares_normalization=True,
              chosen=(("estimator", Choice(by=(A + "kl_loss_type",), of={
                  ("low_var_kl",): "k3", ("k3",): "k3", ("mse",): "k2", ("k2",): "k2",
                  # With a plus the gradient is that of k2, whatever the value.
