@@ -108,6 +108,8 @@ class Term:
     """The values of options with which it acts."""
     positive: str = ""
     """An option that must not be 0 or None for it to act."""
+    absent: str = ""
+    """An option that must be 0 or None for it to act."""
     options: Mapping[str, str | Linear] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     chosen: tuple[tuple[str, Choice], ...] = ()
@@ -295,7 +297,8 @@ def _names_table() -> dict[str, Any]:
 def _acts(term: Term, options: Options) -> bool:
     if any(options[name] != value for name, value in term.on.items()):
         return False
-    return not term.positive or bool(options[term.positive])
+    return (not term.positive or bool(options[term.positive])) and not (
+        term.absent and options[term.absent])
 
 
 def _loss(loss: Loss, shared: Mapping[str, Any], options: Options, by_default: list[str]) -> UpdateRule:
@@ -355,7 +358,7 @@ def _written(
         switches = {} if term.refusal else {name: False for name in term.on if term.on[name] is True}
         made |= switches
         if not switches and term.positive and all(term.positive != other.positive for other, _ in meant):
-            made[term.positive] = 0.0
+            made[term.positive] = None if engine.defaults[term.positive] is None else 0.0
     for term, part in meant:
         made |= term.on
         made |= _values(part, term.options)

@@ -14,6 +14,8 @@ NUMBERS = {
     "actor.dual_clip": 3.0, "actor.entropy_coef": 0.01,
     "actor_rollout_ref.actor.policy_loss.dro_beta": 0.3, "trainer.algorithm.max_seq_len": 80,
     "actor_rollout_ref.actor.loss_scale_factor": 80,
+    **{f"trainer.algorithm.off_policy_correction.token_mask_is_threshold_{side}": value
+       for side, value in (("low", 0.6), ("high", 1.5))},
 }
 """Values near which an option is drawn whose default is none."""
 LISTS = {"actor.eps_clip_low_high": (0.2, 0.28), "algo.advantage.is_correction_threshold": (0.5, 2.0)}
@@ -43,7 +45,7 @@ def drawn(engine: Engine, rng: random.Random) -> dict[str, Any]:
         elif default is None and value is not None:
             given[name] = value
     given[engine.settings["max_new_tokens"]] = rng.choice((64, 100))
-    for term in engine.terms:
+    for term in rng.sample(engine.terms, len(engine.terms)):
         if term.refusal:
             given |= {term.positive: 0.0} if term.positive else {next(iter(term.on)): False}
             continue
@@ -52,7 +54,7 @@ def drawn(engine: Engine, rng: random.Random) -> dict[str, Any]:
         else:
             given |= {name: False for name, value in term.on.items() if value is True}
         if term.positive and rng.random() < 0.4:
-            given[term.positive] = 0.0
+            given[term.positive] = None if engine.defaults[term.positive] is None else 0.0
     return given
 
 
