@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from llm_bridge.translation.engine import Choice, Engine, Loss, Options, Term
 
@@ -12,7 +13,7 @@ _O = A + "off_policy_correction."
 _WHOLE = {"cov_log_prob": "current", "at_least_one": True}
 
 
-_REJECTIONS = {
+_REJECTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "none": ({_O + "sequence_mask_metric": None}, ""),
     "token": ({_O + "sequence_mask_metric": None}, "token_mask_is_threshold"),
     "geometric": ({_O + "sequence_mask_metric": "geometric"}, "geo_mask"),
@@ -28,8 +29,8 @@ def _contradiction(options: Options) -> str:
         return "token_mask_is_threshold_low and _high are read together: set both"
     level = options[_O + "tis_ratio_type"]
     if None not in bounds and (metric is not None or level == "sequence"):
-        return ("token_mask_is_threshold leaves the ratio of a sequence to the tokens that it keeps, as no "
-                "rule does: set sequence_mask_metric=null and tis_ratio_type=token")
+        return ("token_mask_is_threshold leaves a sequence's ratio to the tokens kept, as no rule does: "
+                "set sequence_mask_metric=null and tis_ratio_type=token")
     loss = options[A + "policy_loss_type"]
     corrected = level is not None or metric is not None or None not in bounds
     if corrected and loss in ("clip_cov", "kl_cov"):

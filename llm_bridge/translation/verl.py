@@ -7,12 +7,22 @@ import math
 from llm_bridge.translation.engine import Choice, Engine, Loss, Options, Term
 
 A, G, R = "actor_rollout_ref.actor.", "algorithm.", "actor_rollout_ref.rollout."
-_P = A + "policy_loss."
+_P, _C = A + "policy_loss.", G + "rollout_correction."
 _CLIP = {"clip_low": A + "clip_ratio_low", "clip_high": A + "clip_ratio_high"}
 _WHOLE = {"cov_log_prob": "current", "at_least_one": True}
 """Clip-Cov and KL-Cov select by the policy being trained, at least one token."""
 _BY_SEQUENCE = {"normalization": "sequence-mean", "max_length": None}
 """SAPO and GMPO count each sequence the same, whatever the aggregation, which KL and entropy go by."""
+
+
+def _corrected(level: str, bound: str) -> Term:
+    low, high = (f"{_C}rollout_is_threshold[{place}]" for place in (0, 1))
+    masks = bound == "mask"
+    return Term(
+        rule="sampler-correction", on={_C + "rollout_is": level}, positive=low if masks else "",
+        absent="" if masks else low, options={**({"low": low} if masks else {}), "high": high},
+        fixed={"kind": f"{level}-{bound}", **({} if masks else {"low": 0.0}), "reject": "none",
+               "off_policy_threshold": None, "above": "old"})
 
 
 def _contradiction(options: Options) -> str:
@@ -23,7 +33,7 @@ def _contradiction(options: Options) -> str:
     if mode in ("sapo", "geo_mean") and penalized and aggregation.startswith("seq-mean-token-sum"):
         return (f"loss_agg_mode={aggregation} is for the penalty alone where loss_mode={mode}, which no "
                 "rule does: set loss_agg_mode to token-mean or seq-mean-token-mean")
-    if mode == "geo_mean" and options[G + "rollout_correction.rollout_is"]:
+    if mode == "geo_mean" and options[_C + "rollout_is"]:
         return ("loss_mode=geo_mean weighs a sequence by the geometric mean of its weights, as no rule "
                 "does: set rollout_correction.rollout_is=null")
     return ""
@@ -43,10 +53,10 @@ VERL = Engine(
         G + "use_kl_in_reward": False, G + "kl_penalty": "kl", G + "kl_ctrl.type": "fixed",
         G + "kl_ctrl.kl_coef": 0.001, G + "kl_ctrl.horizon": 10000, G + "kl_ctrl.target_kl": 0.1,
         R + "temperature": 1.0, R + "top_p": 1.0, R + "top_k": -1, R + "n": 1,
-        G + "rollout_correction.rollout_is": None, G + "rollout_correction.rollout_is_threshold": 2.0,
-        G + "rollout_correction.rollout_rs": None, G + "rollout_correction.rollout_rs_threshold": None,
-        G + "rollout_correction.bypass_mode": False,
-        G + "rollout_correction.rollout_is_batch_normalize": False,
+        _C + "rollout_is": None, _C + "rollout_is_threshold": 2.0,
+        _C + "rollout_rs": None, _C + "rollout_rs_threshold": None,
+        _C + "bypass_mode": False,
+        _C + "rollout_is_batch_normalize": False,
         "data.max_response_length": 512, "actor_rollout_ref.model.path": None,
     },
     settings={
@@ -56,8 +66,10 @@ VERL = Engine(
     },
     fallback={A + "clip_ratio_low": A + "clip_ratio", A + "clip_ratio_high": A + "clip_ratio",
               A + "loss_scale_factor": "data.max_response_length"},
-    only={G + "rollout_correction.rollout_rs": (None,), G + "rollout_correction.bypass_mode": (False,),
-          G + "rollout_correction.rollout_is_batch_normalize": (False,)},
+    # What rollout_rs rejects leaves the means over tokens too.
+    only={_C + "rollout_rs": (None,), _C + "bypass_mode": (False,), _C + "rollout_is": (
+        None, "token", "sequence"), _C + "rollout_is_batch_normalize": (False,)},
+    joined={_C + "rollout_is_threshold": "_"},
     never={A + "clip_ratio_c": 1e9},  # log ratios are clamped at 20, and e^20 is below
     contradiction=_contradiction,
     loss=Choice(by=(_P + "loss_mode",), of={
@@ -99,13 +111,7 @@ VERL = Engine(
         ("seq-mean-token-sum-norm",): ("dr-grpo", A + "loss_scale_factor"),
     }),
     terms=(
-        Term(rule="sampler-correction",
-             options={"high": G + "rollout_correction.rollout_is_threshold"},
-             fixed={"low": 0.0, "reject": "none", "off_policy_threshold": None, "above": "old"},
-             inert={"kind": "none"},
-             chosen=(("kind", Choice(by=(G + "rollout_correction.rollout_is",), of={
-                 (None,): "none", ("token",): "token-truncate",
-                 ("sequence",): "sequence-truncate"})),)),
+        *(_corrected(level, bound) for level in ("token", "sequence") for bound in ("truncate", "mask")),
         Term(rule="reference-kl", on={G + "use_kl_in_reward": True, G + "kl_ctrl.type": "fixed"},
              positive=G + "kl_ctrl.kl_coef", options={"coefficient": G + "kl_ctrl.kl_coef"},
              fixed={"placement": "reward"},

@@ -18,7 +18,10 @@ NUMBERS = {
        for side, value in (("low", 0.6), ("high", 1.5))},
 }
 """Values near which an option is drawn whose default is none."""
-LISTS = {"actor.eps_clip_low_high": (0.2, 0.28), "algo.advantage.is_correction_threshold": (0.5, 2.0)}
+LISTS = {
+    "actor.eps_clip_low_high": (0.2, 0.28), "algo.advantage.is_correction_threshold": (0.5, 2.0),
+    "algorithm.rollout_correction.rollout_is_threshold": (0.5, 2.0),
+}
 """Values near which the entries of an option are drawn."""
 
 
@@ -38,7 +41,9 @@ def drawn(engine: Engine, rng: random.Random) -> dict[str, Any]:
         value = NUMBERS.get(name, default) if default is None else default
         if name in engine.only or name in given or rng.random() < 0.5:
             continue
-        if name in LISTS:
+        if name in engine.joined and rng.random() < 0.5:
+            given[name] = engine.joined[name].join(str(near(name, each)) for each in LISTS[name])
+        elif name in LISTS and name not in engine.joined:
             given[name] = [near(name, each) for each in LISTS[name]]
         elif isinstance(value, float):
             given[name] = near(name, value)
@@ -53,7 +58,7 @@ def drawn(engine: Engine, rng: random.Random) -> dict[str, Any]:
             given |= term.on
         else:
             given |= {name: False for name, value in term.on.items() if value is True}
-        if term.positive and rng.random() < 0.4:
+        if term.positive in engine.defaults and rng.random() < 0.4:
             given[term.positive] = None if engine.defaults[term.positive] is None else 0.0
     return given
 

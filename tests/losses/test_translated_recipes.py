@@ -35,14 +35,12 @@ PAIRS = [*itertools.permutations(TRAINERS, 2)]
 def batches():
     """Yield two batches in float64, on which no clamp of an engine acts."""
     for seed, mismatch in ((0, 0.6), (50, 0.1)):
-        while True:
-            batch = random_batch(seed, mismatch=mismatch)
-            reference = torch.where(batch.mask, batch.log_prob.detach() - 0.3 * torch.randn(
-                batch.mask.shape, generator=torch.Generator().manual_seed(seed)), 0.0)
-            if float((batch.log_prob - batch.old_log_prob).abs().max()) < FARTHEST:
-                break
-            seed += 1
-        yield dataclasses.replace(batch, reference_log_prob=reference)
+        drawn = (random_batch(each, mismatch=mismatch) for each in itertools.count(seed))
+        batch = next(each for each in drawn if float(
+            (each.log_prob.detach() - each.old_log_prob).abs().max()) < FARTHEST)
+        apart = 0.3 * torch.randn(batch.mask.shape, generator=torch.Generator().manual_seed(seed))
+        yield dataclasses.replace(batch, reference_log_prob=torch.where(
+            batch.mask, batch.log_prob.detach() - apart, 0.0))
 
 
 with exactly():
