@@ -18,13 +18,7 @@ from typing import Any
 from entropy_theory import update_rules
 from entropy_theory.support.user_errors import lookup
 from entropy_theory.update_rules import UpdateRule
-from llm_bridge.translation.recipe import (
-    SETTINGS,
-    Recipe,
-    UntranslatableError,
-    differences,
-    parts,
-)
+from llm_bridge.translation.recipe import SETTINGS, Recipe, UntranslatableError, differences, parts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +102,8 @@ class Term:
     """The values of options with which it acts."""
     positive: str = ""
     """An option that must not be 0 or None for it to act."""
+    absent: str = ""
+    """An option that must be 0 or None for it to act."""
     options: Mapping[str, str | Linear] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     chosen: tuple[tuple[str, Choice], ...] = ()
@@ -148,6 +144,8 @@ class Engine:
     """Values of options from which on a bound never binds, where None is not one of them."""
     only: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     """Options that act on the loss as no rule here does, but for these values."""
+    joined: Mapping[str, str] = field(default_factory=dict)
+    """Options whose two entries stand in one text, and what parts them; one alone is the second."""
     contradiction: Callable[[Options], str] = lambda options: ""
     """Returns what is wrong with options that do not go together; "" where nothing is."""
 
@@ -178,6 +176,8 @@ class Options:
         name, _, place = name.partition("[")
         self.read.add(name)
         value = self.given.get(name, self.engine.defaults[name])
+        if name in self.engine.joined and value is not None:
+            value = [None, *map(float, str(value).split(self.engine.joined[name]))][-2:]
         if place and value is not None:
             value = value[int(place.rstrip("]"))]
         if value is None and (other := self.engine.fallback.get(f"{name}[{place}" if place else name)):
@@ -271,8 +271,8 @@ def _checked(
     engine: Engine, recipe: Recipe, written: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return options without those at their defaults, and what reading them back finds otherwise."""
-    made = _gathered({name: engine.never.get(name) if value is None else value
-                      for name, value in written.items()})
+    made = _gathered(engine, {name: engine.never.get(name) if value is None else value
+                              for name, value in written.items()})
     made = {name: value for name, value in made.items()
             if value is not None and value != engine.defaults[name]}
     for name, other in engine.fallback.items():
@@ -295,7 +295,8 @@ def _names_table() -> dict[str, Any]:
 def _acts(term: Term, options: Options) -> bool:
     if any(options[name] != value for name, value in term.on.items()):
         return False
-    return not term.positive or bool(options[term.positive])
+    return (not term.positive or bool(options[term.positive])) and not (
+        term.absent and options[term.absent])
 
 
 def _loss(loss: Loss, shared: Mapping[str, Any], options: Options, by_default: list[str]) -> UpdateRule:
@@ -315,7 +316,7 @@ def _made(rule: str, names: Mapping[str, str | Linear], fixed: Mapping[str, Any]
           by_default: list[str]) -> UpdateRule:
     """Make a rule, and add to ``by_default`` what the engine sets otherwise than the rule unasked."""
     known = {each.name: each.default for each in dataclasses.fields(update_rules.rule_class(rule))}
-    linear = {name: _linear(option) for name, option in names.items()}
+    linear = _linear(names)
     own = {name: each.read(options) for name, each in linear.items()}
     by_default += [f"{rule}.{name} = {own[name]} ({each.option})" for name, each in linear.items()
                    if not options.has(each.option) and own[name] != known[name]]
@@ -354,8 +355,9 @@ def _written(
     for term in engine.terms:
         switches = {} if term.refusal else {name: False for name in term.on if term.on[name] is True}
         made |= switches
-        if not switches and term.positive and all(term.positive != other.positive for other, _ in meant):
-            made[term.positive] = 0.0
+        unused = all(term.positive != other.positive for other, _ in meant)
+        if not switches and term.positive in engine.defaults and unused:
+            made[term.positive] = None if engine.defaults[term.positive] is None else 0.0
     for term, part in meant:
         made |= term.on
         made |= _values(part, term.options)
@@ -364,21 +366,21 @@ def _written(
     return made
 
 
-def _linear(option: str | Linear) -> Linear:
-    return Linear(option) if isinstance(option, str) else option
+def _linear(options: Mapping[str, str | Linear]) -> dict[str, Linear]:
+    return {name: Linear(option) if isinstance(option, str) else option
+            for name, option in options.items()}
 
 
 def _values(rule: UpdateRule, options: Mapping[str, str | Linear]) -> dict[str, Any]:
     """Return the engine's options for those of a rule."""
-    linear = {name: _linear(option) for name, option in options.items()}
-    return {each.option: each.write(getattr(rule, name)) for name, each in linear.items()}
+    return {each.option: each.write(getattr(rule, name)) for name, each in _linear(options).items()}
 
 
 def _names(loss: Loss) -> list[str]:
     return [loss.rule, *(_names(loss.base) if loss.base else ())]
 
 
-def _gathered(made: Mapping[str, Any]) -> dict[str, Any]:
+def _gathered(engine: Engine, made: Mapping[str, Any]) -> dict[str, Any]:
     """Join the entries of lists, which go by ``name[k]``."""
     found: dict[str, Any] = {}
     for name, value in made.items():
@@ -387,6 +389,9 @@ def _gathered(made: Mapping[str, Any]) -> dict[str, Any]:
             found.setdefault(whole, []).append(value)
         else:
             found[name] = value
+    for name, part in engine.joined.items():
+        if entries := found.get(name):
+            found[name] = part.join(map(str, entries)) if len(entries) > 1 else entries[0]
     return found
 
 

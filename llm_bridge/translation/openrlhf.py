@@ -7,6 +7,8 @@ from llm_bridge.translation.engine import Choice, Engine, Loss, Options, Term
 _CLIP = {"clip_low": "actor.eps_clip_low_high[0]", "clip_high": "actor.eps_clip_low_high[1]",
          "dual_clip": "actor.dual_clip"}
 _I = "algo.advantage.is_correction_"
+_OVER_TOKENS = {"normalization": "token-mean"}
+"""KL and entropy are averaged so, whatever the policy's term is (ppo_actor.py, training_step)."""
 
 
 def _contradiction(options: Options) -> str:
@@ -66,7 +68,7 @@ OPENRLHF = Engine(
         _corrected("token", "clip", "token-truncate", ""), _corrected("token", "mask", "token-mask", ""),
         _corrected("seq", "mask", "token", "reject_"),
         Term(rule="reference-kl", on={"algo.kl.use_loss": True}, positive="algo.kl.init_coef",
-             options={"coefficient": "algo.kl.init_coef"}, fixed={"placement": "loss"},
+             options={"coefficient": "algo.kl.init_coef"}, fixed={"placement": "loss", **_OVER_TOKENS},
              chosen=(("estimator", Choice(
                  by=("algo.kl.estimator", "algo.kl.unbiased_gradient", "algo.kl.target"),
                  of={("k3", False, None): "k3", ("k2", False, None): "k2",
@@ -75,6 +77,6 @@ OPENRLHF = Engine(
              refusal="a KL that is added to advantages after they are normalized (algo.kl.use_loss is "
                      "not set and algo.kl.init_coef is not 0)"),
         Term(rule="entropy-bonus", positive="actor.entropy_coef",
-             options={"coefficient": "actor.entropy_coef"}, shares_normalization=True),
+             options={"coefficient": "actor.entropy_coef"}, fixed=_OVER_TOKENS),
     ),
 )

@@ -3,13 +3,53 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from llm_bridge.translation.engine import Choice, Engine, Loss, Term
+from llm_bridge.translation.engine import Choice, Engine, Loss, Options, Term
 
 A, S = "trainer.algorithm.", "generator.sampling_params."
 _CLIP = {"clip_low": A + "eps_clip_low", "clip_high": A + "eps_clip_high"}
 _O = A + "off_policy_correction."
 _WHOLE = {"cov_log_prob": "current", "at_least_one": True}
+
+
+_REJECTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "none": ({_O + "sequence_mask_metric": None}, ""),
+    "token": ({_O + "sequence_mask_metric": None}, "token_mask_is_threshold"),
+    "geometric": ({_O + "sequence_mask_metric": "geometric"}, "geo_mask"),
+    "sequence": ({_O + "sequence_mask_metric": "product"}, "product_mask"),
+}
+"""What is set, and how the names of both bounds begin, for each way to reject."""
+
+
+def _contradiction(options: Options) -> str:
+    bounds = [options[f"{_O}token_mask_is_threshold_{side}"] for side in ("low", "high")]
+    metric = options[_O + "sequence_mask_metric"]
+    if (None in bounds) != (bounds == [None, None]):
+        return "token_mask_is_threshold_low and _high are read together: set both"
+    level = options[_O + "tis_ratio_type"]
+    if None not in bounds and (metric is not None or level == "sequence"):
+        return ("token_mask_is_threshold leaves a sequence's ratio to the tokens kept, as no rule does: "
+                "set sequence_mask_metric=null and tis_ratio_type=token")
+    loss = options[A + "policy_loss_type"]
+    corrected = level is not None or metric is not None or None not in bounds
+    if corrected and loss in ("clip_cov", "kl_cov"):
+        return f"{A}policy_loss_type={loss} does not go with off_policy_correction: leave that out"
+    return ""
+
+
+def _corrected(level: str | None, reject: str) -> Term:
+    on, bound = _REJECTIONS[reject]
+    sides = {f"reject_{side}": f"{_O}{bound}_{side}" for side in ("low", "high")} if bound else {}
+    highest = {"high": f"{_O}{level}_tis_ratio_clip_high"} if level else {}
+    return Term(
+        rule="sampler-correction", on={_O + "tis_ratio_type": level, **on}, options={**highest, **sides},
+        positive=sides["reject_high"] if reject == "token" else "",
+        absent=_O + "token_mask_is_threshold_high" if reject == "none" else "",
+        fixed={"kind": f"{level}-truncate" if level else "none", "low": 0.0, "reject": reject,
+               "off_policy_threshold": None, "above": "old"})
+
+
 SKYRL = Engine(
     name="skyrl", version="0.3", style="overrides",
     defaults={
@@ -28,6 +68,8 @@ SKYRL = Engine(
         _O + "sequence_tis_ratio_clip_high": 5.0, _O + "sequence_mask_metric": None,
         _O + "outlier_token_is_threshold_low": None, _O + "outlier_token_is_threshold_high": None,
         _O + "token_mask_is_threshold_low": None, _O + "token_mask_is_threshold_high": None,
+        _O + "geo_mask_low": 0.99, _O + "geo_mask_high": 1.01,
+        _O + "product_mask_low": 0.5, _O + "product_mask_high": 2.0,
         A + "zero_variance_filter": False,
         S + "temperature": 1.0, S + "top_p": 1.0, S + "top_k": -1, S + "min_p": 0.0,
         S + "max_generate_length": 1024, "generator.n_samples_per_prompt": 5,
@@ -40,9 +82,10 @@ SKYRL = Engine(
         "max_new_tokens": S + "max_generate_length",
         "learning_rate": "trainer.policy.optimizer_config.lr",
     },
-    only={A + "zero_variance_filter": (False,), _O + "sequence_mask_metric": (None,),
-          **{f"{_O}{what}_is_threshold_{side}": (None,) for what in ("outlier_token", "token_mask")
-             for side in ("low", "high")}},
+    only={A + "zero_variance_filter": (False,), _O + "tis_ratio_type": (None, "token", "sequence"),
+          _O + "sequence_mask_metric": (None, "geometric", "product"),
+          **{f"{_O}outlier_token_is_threshold_{side}": (None,) for side in ("low", "high")}},
+    contradiction=_contradiction,
     loss=Choice(by=(A + "policy_loss_type",), of={
         ("regular",): Loss(rule="grpo", options=_CLIP),
         ("dual_clip",): Loss(rule="grpo", options={**_CLIP, "dual_clip": A + "clip_ratio_c"}),
@@ -77,10 +120,8 @@ SKYRL = Engine(
         ("token_mean",): ("token-mean", None), ("sequence_mean",): ("sequence-mean", None),
         ("seq_mean_token_sum_norm",): ("dr-grpo", A + "max_seq_len")}),
     terms=(
-        *(Term(rule="sampler-correction", on={_O + "tis_ratio_type": level},
-               options={"high": f"{_O}{level}_tis_ratio_clip_high"},
-               fixed={"kind": f"{level}-truncate", "low": 0.0, "reject": "none",
-                      "off_policy_threshold": None, "above": "old"}) for level in ("token", "sequence")),
+        *(_corrected(level, reject) for level in (None, "token", "sequence") for reject in _REJECTIONS
+          if level or reject != "none"),
         Term(rule="reference-kl", on={A + "use_kl_in_reward": True, A + "kl_ctrl.type": "fixed"},
              positive=A + "kl_loss_coef", options={"coefficient": A + "kl_loss_coef"},
              fixed={"placement": "reward"},

@@ -23,8 +23,12 @@ def _contradiction(options: Options) -> str:
     if by_sequence and options["beta"] and options["use_bias_correction_kl"]:
         return ("use_bias_correction_kl with importance_sampling_level=sequence weighs each token's KL "
                 "by the ratio of its sequence, which no rule does: set use_bias_correction_kl=False")
-    if options["loss_type"] == "vespo" and options["use_vllm"] and options[
-            "vllm_importance_sampling_correction"]:
+    corrected = options["use_vllm"] and options["vllm_importance_sampling_correction"]
+    by_token = corrected and options["vllm_importance_sampling_mode"].startswith("token")
+    if by_sequence and (by_token or options["top_entropy_quantile"] < 1):
+        return ("importance_sampling_level=sequence spreads a token's weight over its sequence, which no "
+                "rule does: set top_entropy_quantile=1.0 and a sampling mode of sequences")
+    if options["loss_type"] == "vespo" and corrected:
         return (
             "loss_type=vespo limits vLLM's ratio of each token before it multiplies them, which no rule "
             "does: set vllm_importance_sampling_correction=False, or give the rule vespo with anchor "

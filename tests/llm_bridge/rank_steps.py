@@ -33,7 +33,7 @@ from tests.llm_bridge.language_models import (
     tabular,
     tiny_llama,
 )
-from tests.llm_bridge.llama_steps import llama, llama_trainer
+from tests.llm_bridge.llama_steps import experts, llama, llama_trainer
 
 LONGEST = (3, 6)
 """Tokens of the longest completion on either rank; they change places at every batch."""
@@ -67,6 +67,8 @@ def judged_by_nobody(prompts, completions, **_):
     return [None] * len(completions)
 
 
+ROUTED = 0.5
+"""The coefficient of the loss that balances experts."""
 Cases = dict[str, tuple[str, dict[str, Any], dict[str, Any]]]
 DAILY: Cases = {
     "micro-batches": ("aent", AENT, {
@@ -92,6 +94,9 @@ DAILY: Cases = {
     "accounted": ("entropy-bonus", {"coefficient": 0.5}, {
         "steps": 2, "learning_rate": 1e-3, "optim": "adamw_torch", "weight_decay": 0.1,
         "max_grad_norm": 0.05, "per_device_train_batch_size": 6, "gradient_accumulation_steps": 2}),
+    "router's loss": ("grpo", {}, {
+        "experts": True, "router_aux_loss_coef": ROUTED, "per_device_train_batch_size": 6,
+        "gradient_accumulation_steps": 2}),
     # On one rank rows of a pass share a prompt, on the other not.
     "two rows a pass": ("grpo", {}, {
         "steps": 2, "learning_rate": 0.01, "per_device_train_batch_size": 2,
@@ -170,7 +175,8 @@ def lora() -> Any:
 def adapted(case: str, *, is_reference: bool = False) -> Any:
     """The model of a case, in float64 and in one process, with its adapter unless it is the reference."""
     options = EVERY[case][2]
-    model, _ = llama(tie_word_embeddings=options.get("tied", False))
+    model, _ = experts() if options.get("experts") else llama(
+        tie_word_embeddings=options.get("tied", False))
     if not options.get("lora") or is_reference:
         return model
     import peft
@@ -182,7 +188,8 @@ def made_ready(folder: Path, case: str, *, on_step: Any = None, **more: Any) -> 
     """The trainer of a case on this rank, with its model and, unless it samples, its completions."""
     rule, rule_options, options = EVERY[case]
     options = {**ONCE, "max_completion_length": max(LONGEST), **options, **more}
-    model, tokenizer = llama(tie_word_embeddings=options.pop("tied", False))
+    model, tokenizer = experts() if options.pop("experts", False) else llama(
+        tie_word_embeddings=options.pop("tied", False))
     if options.pop("ends", False):
         with torch.no_grad():  # else every rank's longest completion is as long as it may be
             model.lm_head.weight[tokenizer.eos_token_id] = model.lm_head.weight[LIKELY]

@@ -19,8 +19,6 @@ WITHOUT_ENGINE = {
     "aent": "AReaL merged it after 1.0.4",
     "aepo": "its second batch is drawn by a trainer",
     "diverse-bonus": "of this package",
-    "fipo": "ms-swift's was read, and not called",
-    "m2po": "AReaL's was read, and not called",
     "natural-gradient": "takes an exact expectation",
 }
 

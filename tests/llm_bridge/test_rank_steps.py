@@ -19,7 +19,16 @@ from llm_bridge.objective.loss import policy_loss
 from tests.llm_bridge import accelerators, forked_ranks
 from tests.llm_bridge.language_models import PROMPTS, tabular, tiny_llama
 from tests.llm_bridge.llama_steps import plain_statistics
-from tests.llm_bridge.rank_steps import CASES, DAILY, EVERY, LONGEST, NODES, SAMPLED, adapted
+from tests.llm_bridge.rank_steps import (
+    CASES,
+    DAILY,
+    EVERY,
+    LONGEST,
+    NODES,
+    ROUTED,
+    SAMPLED,
+    adapted,
+)
 from tests.tolerances import SAME_STEP
 
 ROUNDING = {"ddp": 1e-6, "fsdp2": 1e-6, "zero2": 1e-4, "zero3": 1e-4}
@@ -186,6 +195,8 @@ def one_process_step(runs, case: str, step: int) -> dict[str, torch.Tensor]:
         sampled = batch_of(first.log_prob, first.entropy, first.clamped_entropy, step=sampled_at)
         batch = batch.with_prepared(**rule.prepare(sampled).prepared)
     policy_loss(batch, rule).backward()
+    if options.get("experts"):
+        balancing_loss([part for run in runs for part in run[case]["steps"][step]], middle).backward()
     gradient = {n: w.grad for n, w in middle.named_parameters() if w.requires_grad}
     limit = options.get("max_grad_norm")
     if limit:
@@ -193,6 +204,16 @@ def one_process_step(runs, case: str, step: int) -> dict[str, torch.Tensor]:
         assert norm > 2 * limit
         gradient = {n: g * limit / norm for n, g in gradient.items()}
     return {n: -options.get("learning_rate", 1.0) * g for n, g in gradient.items()}
+
+
+def balancing_loss(parts, model) -> torch.Tensor:
+    """The router's loss: the mean of those of micro-batches, each of its own tokens."""
+    found = []
+    for part in parts:
+        ids, mask = (torch.cat([part[f"prompt_{name}"], part[f"completion_{name}"]], dim=1)
+                     for name in ("ids", "mask"))
+        found.append(model(ids, attention_mask=mask, output_router_logits=True).aux_loss)
+    return ROUTED * torch.stack(found).mean()
 
 
 def difference(found, expected) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -46,6 +47,14 @@ def corrected(batch: Batch, function: str, options: dict[str, Any]) -> torch.Ten
     return actor_loss(batch, function, {"rejection_sampling": RejectionSamplingConfig(**options)})
 
 
+def second_moment(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
+    """Call ``ppo_actor_loss_fn`` on advantages that are 0 where AReaL's mask of M2PO is."""
+    actor = imported("areal.trainer.ppo.actor", STAND_INS)
+    kept = actor._apply_m2po_masking(
+        batch.sampling_log_prob, batch.old_log_prob, batch.mask, **options)
+    return actor_loss(replace(batch, advantage=torch.where(kept, batch.advantage, 0.0)), "", {})
+
+
 def rule(name: str, **options: Any) -> dict[str, Any]:
     """Return the table of a rule that averages over tokens."""
     return {"name": name, "normalization": "token-mean", **options}
@@ -73,9 +82,6 @@ CASES = (
     *(loss(call=corrected, options={"metric": "ratio", **options}, departure=departure,
            rule={"name": "sampler-correction", "base": rule("grpo"), **own})
       for options, own, departure in CORRECTIONS),
+    Case(function="_apply_m2po_masking", call=second_moment, options={"m2_threshold": 0.02},
+         rule={"name": "m2po", "threshold": 0.02, "base": rule("grpo")}),
 )
-
-WITHOUT_RULE = {
-    "loss _apply_m2po_masking": "the rule m2po was written from it, and is not compared yet",
-}
-"""AReaL's losses that no rule is, with the reason."""

@@ -18,7 +18,9 @@ DEFAULTS = {
     "loss_type": "grpo", "epsilon_low": 0.2, "epsilon_high": 0.2, "beta": 0.0, "delta": None,
     "importance_sampling_level": "token", "top_entropy_quantile": 1.0, "log_entropy": False,
     "rollout_importance_sampling_mode": None, "rollout_importance_sampling_threshold": 2.0,
-    "off_policy_sequence_mask_delta": None, "tau_pos": 1.0, "tau_neg": 1.05, "real_tau": 0.5}
+    "off_policy_sequence_mask_delta": None, "tau_pos": 1.0, "tau_neg": 1.05, "real_tau": 0.5,
+    "fipo_gamma": 2 ** (-1 / 32), "fipo_clip_range": 0.2, "fipo_clip_high_only": True,
+    "fipo_safety_threshold": 4.0}
 
 
 @cache
@@ -85,6 +87,9 @@ CASES = (
          drawn={"drift": 1e-3}, rule={"name": "gspo"}),
     loss(function="dapo", options={"top_entropy_quantile": 0.25},
          rule={"name": "top-entropy", "share": 0.25, "base": {"name": "grpo", **MEANS["dapo"]}}),
+    loss(function="fipo", options={"fipo_gamma": 2 ** (-1 / 2), "fipo_safety_threshold": 1.1},
+         rule={"name": "fipo", "half_life": 2.0, "safe_ratio": 1.1,
+               "base": {"name": "grpo", **MEANS["dapo"]}}),
     loss(function="dapo", options={"off_policy_sequence_mask_delta": 0.05},
          rule={"name": "sampler-correction", "kind": "none", "off_policy_threshold": 0.05,
                "base": {"name": "grpo", **MEANS["dapo"]}}),
@@ -99,7 +104,6 @@ CASES = (
 )
 
 WITHOUT_RULE = {
-    "loss fipo": "the rule fipo was written from it, and is not compared yet",
     "loss real": "a classification loss over a group's answers",
 }
 """ms-swift's losses that no rule is, with the reason."""

@@ -91,10 +91,12 @@ def kl(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
 
 
 def advantages(batch: Batch, function: str, options: dict[str, Any]) -> torch.Tensor:
-    """Call a registered estimator of advantages."""
+    """Call a registered estimator of advantages, as ``compute_advantage`` of verl's trainer does."""
     from verl.trainer.config import AlgoConfig
 
     config = AlgoConfig(norm_adv_by_std_in_grpo=options.get("norm_adv_by_std_in_grpo", True))
+    if function != "grpo":
+        options.pop("norm_adv_by_std_in_grpo", None)
     return _core().get_adv_estimator_fn(function)(
         token_level_rewards=batch.per_token_reward, response_mask=batch.mask.double(),
         index=batch.group.numpy(), config=config, **options)[0]
@@ -198,6 +200,10 @@ CASES = (
               rule=GROUPS, departure="masked-rows-in-baseline"),
     estimator(function="grpo_vectorized", options={"epsilon": 0.0}, rule=GROUPS,
               departure="float32-advantages"),
+    estimator(function="grpo_vectorized",
+              options={"norm_adv_by_std_in_grpo": False, "epsilon": 0.0},
+              rule={"name": "grpo", "estimator": "group-centered"},
+              departure="verl-vectorized-deviation-unread"),
     estimator(function="rloo", rule={"name": "reinforce", "estimator": "leave-one-out"}),
     estimator(function="rloo_vectorized", rule={"name": "reinforce", "estimator": "leave-one-out"}),
     estimator(function="opo", rule={"name": "grpo", "estimator": "opo"}),
