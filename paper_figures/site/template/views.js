@@ -170,7 +170,7 @@ const views = (() => {
   function law(svg, { state, runs, lead, at }) {
     const most = Math.log(state.logits.length), used = at < 2 ? lead.entropy.length - 1 : at;
     const found = bandit.law(lead.entropy.slice(0, used + 1), lead.reward.slice(0, used + 1));
-    const ticks = [0, 0.5, 1, 1.5, 2].filter((tick) => tick < most - 0.1);
+    const ticks = [0, 0.5, 1, 1.5, 2].filter((tick) => tick < 0.8 * most);
     const chart = axes(svg, 112, (x) => x, [...ticks, Number(most.toFixed(2))], "entropy H, nats", 0, 1.04);
     const { box, toX, toY, parts } = chart, own = lead.entropy.length - 1;
     runs.forEach(({ kind, entropy, reward }) => parts.push(played(entropy.map(toX), reward.map(toY), at, kind)));
@@ -187,7 +187,7 @@ const views = (() => {
     if (!found) return "Entropy hardly moves: there is no law to fit.";
     const sign = found.a < 0 ? "+" : "−";
     return `Fitted to ${used} steps of ${lead.label}, R = ${nats(found.b)} ${sign} ${digits(Math.abs(found.a))} e^H `
-      + `(dashed) explains ${(100 * found.explained).toFixed(0)} % of the variance of R. It announces `
+      + `(dashed) explains ${(100 * found.explained).toFixed(1)} % of the variance of R. It announces `
       + `R = ${nats(found.b - found.a)} at H = 0; after ${own} steps R = ${nats(lead.reward[own])} at `
       + `H = ${nats(lead.entropy[own])}.`;
   }
