@@ -22,6 +22,7 @@ from entropy_theory.verification.formula.terms import STATES
 from entropy_theory.verification.judged import sizes
 from entropy_theory.verification.verdict import FAILED
 from paper_figures.site import lemmas
+from paper_figures.site.bandit import live
 from paper_figures.site.ledger import PRINTED_PROOFS, READINGS, SOURCES, VERDICTS
 from paper_figures.site.ledger import evidence as grouped_evidence
 from paper_figures.site.markup import (
@@ -131,7 +132,7 @@ def _page(
               css="facts"),
         "## How it is read", "", docstring(module_docstring(file)),
         "## The statement", "", *_statement(claim.statement),
-        *_counterexample(claim, record.get("counterexample")),
+        *_counterexample(claim, record.get("counterexample")), *live(claim_page(claim.id)),
     ]
     if claim.repair is not None:
         standing = badge(record["instead"]) if record.get("instead") else ""

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from entropy_theory.verification.claim import Claim
 from paper_figures.catalog import FIGURES
 from paper_figures.reproduce.stages import SIMULATIONS
+from paper_figures.site.bandit import live
 from paper_figures.site.claims import badges, opposed, records
 from paper_figures.site.found import RESULTS
 from paper_figures.site.ledger import SOURCES
@@ -191,7 +192,8 @@ def _page(
             note = [text(found["note"]), ""] if found["note"] else []
             parts += [f"**{text(found['title'])}** ({text(found['origin'])})", "",
                       table([text(str(c)) for c in found["header"]], rows), *note]
-    parts += ["## At a glance", "", table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
+    parts += [*live(figure_page(name)), "## At a glance", "",
+              table(("", name), [f for f in facts if f[1]], (1, 5), css="facts")]
     if not figure["problem"]:
         if figure["criteria"]:
             judged = all(one["verdict"] not in STANDINGS for one in figure["verdicts"])

@@ -11,7 +11,7 @@ from entropy_theory.update_rules import RULES, UpdateRule, described
 from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.conformance import record
-from paper_figures.site import loss_map, traced_rules
+from paper_figures.site import bandit, loss_map, traced_rules
 from paper_figures.site.markup import docstring, fenced, link, source, table, text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,9 +76,9 @@ def _page(name: str) -> str:
 
 
 def _in_the_panel(name: str) -> str:
-    if not isinstance(traced_rules.function(name), str):
+    if name not in bandit.WITH_SETTINGS and not isinstance(traced_rules.function(name), str):
         return ""
-    return fenced(f'<p><a href="../bandit.html?rule={name}">Run it beside others on a bandit.</a></p>',
+    return fenced(f'<p><a href="../bandit.html#rules={name}">Run it beside others on a bandit.</a></p>',
                   "{raw} html")
 
 

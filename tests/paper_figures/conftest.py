@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pandas
 import pytest
 
 from paper_figures.data import inputs
+from paper_figures.site import bandit
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DATA: dict[str, pandas.DataFrame] = {}
 """The data of figures on smoke simulations, by name."""
 
@@ -92,3 +95,61 @@ def no_measured_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     folder = tmp_path / "measured"
     monkeypatch.setattr(inputs, "MEASURED", folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The panel with its scripts, on a page of its own; the site has it in the site's colors."""
+    folder = tmp_path_factory.mktemp("bandit")
+    (folder / "_static").mkdir()
+    for name, content in bandit.files().items():
+        (folder / "_static" / name).write_bytes(content)
+    _, _, raw = bandit.page({}).partition("{raw} html\n")
+    page = folder / "bandit.html"
+    page.write_text(f'<!doctype html>\n<meta charset="utf-8">\n{raw.rpartition("```")[0]}')
+    return page
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="pip install '.[dev]'")
+    if (path := next(filter(None, map(shutil.which, BROWSERS)), None)) is None:
+        pytest.skip("no chromium on PATH: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=path)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser: Any, page_file: Path) -> Iterator[Callable[..., Any]]:
+    """``opened(address)``: the page in a fresh window; no test may leave an error on its console or a
+    request but for its files."""
+    contexts, troubles = [], []
+
+    def on_request(request: Any) -> None:
+        if not request.url.startswith(("data:", page_file.parent.as_uri())):
+            troubles.append(f"asked for {request.url[:200]}")
+
+    def open_page(address: str = "") -> Any:
+        contexts.append(browser.new_context(viewport={"width": 1200, "height": 900}))
+        contexts[-1].set_default_timeout(10_000)
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("request", on_request)
+        page.goto(page_file.as_uri() + address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+@pytest.fixture(scope="session")
+def at_rest(browser: Any, page_file: Path) -> Any:
+    """The page, for tests that only compute with its functions."""
+    page = browser.new_page()
+    page.goto(page_file.as_uri())
+    return page

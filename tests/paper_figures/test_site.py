@@ -400,19 +400,22 @@ def test_the_map_of_losses_is_filtered_by_what_its_cells_list(opened):
     page.get_by_label("engines").select_option("")
     page.get_by_label("costs").select_option("entropy of each token")
     assert names() == ["entropy-bonus", "steer"]
-    assert opened("bandit", "?rule=dppo").get_by_label("Other rule 1").input_value() == "dppo"
+    assert opened("bandit", "#rules=dppo").get_by_label("Rule 1").input_value() == "dppo"
 
 
-def test_the_bandit_lives(opened):
-    """A panel whose scripts were left behind; `test_bandit.py` holds its numbers to the theory's."""
-    page = opened("bandit")
-    panel = page.locator("#panel")
-    assert panel.is_visible()
-    assert panel.locator("#path-chart polyline").count() >= 4
-    before = panel.locator(".readout").inner_text()
-    panel.locator("#more").click()
-    page.wait_for_function(
-        "before => document.querySelector('.readout').innerText !== before", arg=before)
+@pytest.mark.parametrize("name", ["bandit", "figures/aepo-figure-2", "claims/aepo.theorem-4.3b"])
+def test_a_live_view_lives(name, opened):
+    """A panel whose scripts were left behind, or that the page's own search takes for a place."""
+    page = opened(name)
+    says = page.locator("#panel .says").first
+    assert says.is_visible()
+    before = says.inner_text()
+    page.locator("#panel #step").click()
+    page.wait_for_function("before => document.querySelector('.says').innerText !== before", arg=before)
+    page.wait_for_function("location.hash.includes('at=1')")
+    page.locator(".elsewhere").click()
+    page.wait_for_url(re.compile("bandit.html#"))
+    assert page.locator(".complaint").is_hidden()
 
 
 def test_a_picture_of_a_loss_is_its_rule_s_coefficient():

@@ -1,40 +1,101 @@
-/* The panel: sliders for the logits, boxes for the right actions, and what bandit.js says of them. */
+/* The panel: a state that stands in the page's address, its controls, a clock that plays, and views.
+   The page gives its own state as the address in `data-state`; what follows # in the browser's address
+   is read over it. Bad values are told in a line, and the page's own stand in their place. */
 (() => {
   "use strict";
-  const STEPS = 2000, LEARNING_RATE = 0.5, MOST = 8;
-  const FIXED = { alpha: 1, temperatureHigh: 1.2, temperatureLow: 0.8 };
-  const RULES = [
-    { name: "policy-gradient", label: "policy gradient" },
-    { name: "tempered", label: "tempered" },
-    { name: "entropy-bonus", label: "entropy bonus" },
-    { name: "aepo", label: "AEPO" },
-  ];
-  const SETTINGS = [
-    { name: "temperature", label: "Temperature of tempered REINFORCE", min: 0.2, max: 5, step: 0.05 },
-    { name: "coefficient", label: "Coefficient of the entropy bonus", min: 0, max: 0.5, step: 0.005 },
-    { name: "target", label: "Target entropy of AEPO, nats", min: 0, max: 2.05, step: 0.05 },
-  ];
+  const MOST = 8, CURVES = 4, SECONDS = 8;
+  const RULES = [...Object.keys(bandit.rules), ...Object.keys(tracedRules)];
+  const STEPPED = ["paths", "tokens", "law"], GROUPED = ["grpo", "entropy-bonus", "aepo", "clip-cov", "kl-cov"];
+  /* Each setting with its range, and the views and rules that it acts in. */
+  const SETTINGS = Object.fromEntries([
+    ["rate", "Learning rate", 0.05, 3, 0.05, 0.5, [...STEPPED, "rate"]],
+    ["steps", "Steps of the run", 100, 6000, 100, 2000, ["paths", "law"]],
+    ["batch", "Steps on each batch", 1, 16, 1, 1, STEPPED],
+    ["group", "Group size of GRPO", 2, 64, 1, 8, ["tokens", ...GROUPED]],
+    ["temperature", "Temperature T of tempered REINFORCE", 0.1, 10, 0.1, 1.8, ["rate", "tempered"]],
+    ["coefficient", "Coefficient of the entropy bonus", 0, 0.5, 0.005, 0.05, ["entropy-bonus"]],
+    ["target", "Target entropy of AEPO, nats", 0, 2.05, 0.05, 0.5, ["aepo"]],
+    ["targets", "How many targets, evenly up to it", 1, 5, 1, 1, ["aepo"]],
+    ["alpha", "alpha, weight of AEPO's second batch", 0, 4, 0.1, 1, ["aepo"]],
+    ["high", "AEPO's temperature below the target", 1, 3, 0.05, 1.2, ["aepo"]],
+    ["low", "AEPO's temperature at or above it", 0.1, 1, 0.05, 0.8, ["aepo"]],
+    ["share", "Share of tokens that is selected", 0, 1, 0.05, 0.4, ["tokens", "clip-cov", "kl-cov"]],
+    ["lower", "Clip-Cov's band, lower end", -1, 5, 0.05, 0.1, ["tokens", "clip-cov"]],
+    ["upper", "Clip-Cov's band, upper end", -1, 5, 0.05, 5, ["tokens", "clip-cov"]],
+    ["penalty", "Coefficient of KL-Cov's penalty", 0, 5, 0.1, 1, ["tokens", "kl-cov"]],
+  ].map(([name, label, min, max, step, start, acts]) => [name, { label, min, max, step, start, acts }]));
   const EXAMPLES = [
-    { label: "A common start", logits: [2, 1, 0, 0, -1, -1], right: [0, 1, 2] },
-    { label: "One right answer", logits: [2.5, 0.5, 0, 0, 0, -1], right: [0] },
-    { label: "Rare right answers", logits: [3, 2.5, 0, 0, -0.5, -1], right: [2, 3, 4] },
-    { label: "All answers right", logits: [2, 1, 0.5, 0, -1], right: [0, 1, 2, 3, 4] },
-    { label: "Uniform", logits: [0, 0, 0, 0, 0, 0], right: [0, 1] },
+    ["A common start", ""],
+    ["Collapse", "rules=grpo,reinforce&logits=2.5,0.5,0,0,0,-1&right=1"],
+    ["Holding", "rules=grpo,entropy-bonus,aepo&target=0.8"],
+    ["AEPO, Figure 1", "rules=aepo&target=1.5&targets=5&logits=2,1.5,1,1,0,0,-1,-1&right=1,2,3,4"],
+    ["Rare right answers", "logits=3,2.5,0,0,-0.5,-1&right=3,4,5&temperature=3"],
+    ["All answers right", "logits=2,1,0.5,0,-1&right=1,2,3,4,5"],
+    ["Clip-Cov", "rules=grpo,clip-cov,kl-cov&batch=4"],
+    ["Uniform", "logits=0,0,0,0,0,0&right=1,2"],
   ];
-  const OTHERS = 3; // more rules side by side, of traced_rules.js
-  const TEMPERATURES = Array.from({ length: 161 }, (_, i) => 0.1 * 100 ** (i / 160));
-
+  const START = { view: "all", logits: [2, 1, 0, 0, -1, -1], right: [1, 2, 3],
+    rules: ["grpo", "tempered", "entropy-bonus", "aepo"],
+    ...Object.fromEntries(Object.entries(SETTINGS).map(([name, { start }]) => [name, start])), at: 0 };
   const panel = document.getElementById("panel");
-  const find = (selector) => panel.querySelector(selector);
-  const state = { logits: [], correct: [], others: new Array(OTHERS).fill(""), stepsPerBatch: 1,
-    settings: { temperature: 1.8, coefficient: 0.05, target: 0.5, ...FIXED } };
+  let state, own, playing = null;
 
-  const minus = (text) => text.replace("-", "−");
-  const nats = (value) => (Number.isFinite(value) ? minus(value.toFixed(2)) : value > 0 ? "∞" : "none");
-  const signed = (value) => {
-    if (value === 0) return "0";
-    return (value > 0 ? "+" : "−") + Math.abs(value).toPrecision(2).replace(/e-(\d+)/, "e−$1");
-  };
+  /* ------------------------------------------------------------ the address */
+
+  const number = (low, high, whole = false) => [`${whole ? "a whole number" : "a number"} from ${low} to ${high}`,
+    (words) => {
+      const x = words.trim() === "" ? NaN : Number(words);
+      return x >= low && x <= high && !(whole && !Number.isInteger(x)) ? x : null;
+    }];
+  const list = (least, most, [what, read]) => [`${least} to ${most} of these, with commas: ${what}`, (words) => {
+    const found = words.split(",").map(read);
+    return found.length >= least && found.length <= most && !found.includes(null)
+      && (what.startsWith("a number") || new Set(found).size === found.length) ? found : null;
+  }];
+  const choice = (names) => [names.length > 9 ? "a rule of the lists below" : names.join(" or "),
+    (words) => (names.includes(words) ? words : null)];
+
+  function fields({ logits, steps }) {
+    return { view: choice(["all", ...Object.keys(views)]), logits: list(2, MOST, number(-5, 5)),
+      right: list(1, logits.length, number(1, logits.length, true)), rules: list(1, CURVES, choice(RULES)),
+      ...Object.fromEntries(Object.entries(SETTINGS).map(([name, { min, max, step }]) =>
+        [name, number(min, max, step >= 1)])),
+      at: number(0, steps, true) };
+  }
+
+  /* Return the state that an address gives over another one, and what is wrong with it. */
+  function read(address, over) {
+    const found = { ...over }, wrong = [], given = new URLSearchParams(address);
+    const known = Object.keys(START);
+    for (const name of [...known, ...given.keys()].filter((one, k, all) => all.indexOf(one) === k)) {
+      if (!known.includes(name)) {
+        wrong.push(`'${name}' is no setting: use one of ${known.join(", ")}.`);
+      } else if (given.has(name)) {
+        const [what, parse] = fields(found)[name], value = parse(given.get(name));
+        if (value !== null) found[name] = value;
+        else wrong.push(`${name} must be ${what}, got '${given.get(name)}': ${found[name]} is shown.`);
+      }
+    }
+    found.right = found.right.filter((a) => a <= found.logits.length);
+    if (!found.right.length) found.right = [1];
+    found.at = Math.min(found.at, found.steps);
+    return { found, wrong };
+  }
+
+  const address = (over) => Object.keys(START).filter((name) => String(state[name]) !== String(over[name]))
+    .map((name) => `${name}=${state[name]}`).join("&");
+
+  function show({ found, wrong }) {
+    state = found;
+    find(".complaint").textContent = wrong.join(" ");
+    find(".complaint").hidden = !wrong.length;
+    build();
+    draw();
+  }
+
+  /* ------------------------------------------------------------ the controls */
+
+  const find = (selector) => panel.querySelector(selector);
 
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -43,245 +104,188 @@
     return made;
   }
 
-  function load(example) {
-    state.logits = [...example.logits];
-    state.correct = example.logits.map((_, a) => example.right.includes(a));
-    showActions();
+  function button(label, act) {
+    const made = element("button", { type: "button" }, label);
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  /* Show the controls that act on what is shown. */
+  function build() {
+    const shown = state.view === "all" ? Object.keys(views) : [state.view];
+    find(".charts").replaceChildren(...shown.map((name) => element("figure", { "data-view": name },
+      element("figcaption", {}, views[name].title),
+      Object.assign(document.createElementNS("http://www.w3.org/2000/svg", "svg"), { role: "img" }),
+      element("p", { class: "says" }))));
+    find(".actions").replaceChildren(...state.logits.map(action));
+    find(".rules").replaceChildren(...Array.from({ length: CURVES }, (_, i) => {
+      const select = element("select", { "aria-label": `Rule ${i + 1}` },
+        ...[...(i ? [new Option("none", "")] : []), ...RULES.map((name) => new Option(name))]);
+      select.value = state.rules[i] ?? "";
+      select.addEventListener("input", () => {
+        const chosen = [...panel.querySelectorAll(".rules select")].map(({ value }) => value);
+        change({ rules: [...new Set(chosen.filter(Boolean))] }, true);
+      });
+      return select;
+    }));
+    find(".settings").replaceChildren(...Object.entries(SETTINGS)
+      .filter(([, { acts }]) => acts.some((of) => shown.includes(of) || state.rules.includes(of)))
+      .map(([name, { label, min, max, step }]) => {
+        const slider = element("input", { id: `setting-${name}`, type: "range", min, max, step,
+          value: state[name] });
+        const value = element("output", { for: slider.id }, String(state[name]));
+        slider.addEventListener("input", () => {
+          value.textContent = slider.value;
+          change({ [name]: slider.valueAsNumber });
+        });
+        return element("div", { class: "setting" }, element("label", { for: slider.id }, label), value, slider);
+      }));
+    find("#fewer").disabled = state.logits.length <= 2;
+    find("#more").disabled = state.logits.length >= MOST;
+  }
+
+  function action(logit, a) {
+    const name = `Action ${a + 1}`;
+    const slider = element("input", { type: "range", min: -5, max: 5, step: 0.1, value: logit,
+      "aria-label": `${name}, logit` });
+    const box = element("input", { type: "checkbox", "aria-label": `${name} is right` });
+    box.checked = state.right.includes(a + 1);
+    slider.addEventListener("input", () =>
+      change({ logits: state.logits.map((z, b) => (b === a ? slider.valueAsNumber : z)) }));
+    box.addEventListener("change", () => {
+      const right = state.right.filter((b) => b !== a + 1);
+      if (box.checked) right.push(a + 1);
+      if (right.length) change({ right: right.sort() });
+      else box.checked = true; // without a right action nothing is reinforced
+    });
+    return element("div", { class: "action" }, element("span", { class: "name" }, String(a + 1)), slider,
+      element("span", { class: "value" }), element("span", { class: "share" }, element("span")),
+      element("label", {}, box, " right"));
+  }
+
+  function change(part, rebuild = false) {
+    Object.assign(state, part);
+    state.at = Math.min(state.at, state.steps);
+    if (rebuild) build();
+    request();
+  }
+
+  function resize(logits) {
+    const right = state.right.filter((a) => a <= logits.length);
+    change({ logits, right: right.length ? right : [1] }, true);
+  }
+
+  /* ------------------------------------------------------------ the clock */
+
+  /* Steps are played evenly in log(1 + step), in which the first ones count as much as the last. */
+  const place = (at) => Math.log1p(at) / Math.log1p(state.steps);
+  const step = (share) => Math.round(Math.expm1(share * Math.log1p(state.steps)));
+
+  function play() {
+    if (playing !== null) {
+      playing = null;
+    } else {
+      if (state.at >= state.steps) state.at = 0;
+      const before = place(state.at), start = performance.now(), mine = {};
+      playing = mine;
+      const tick = (now) => {
+        if (playing !== mine) return;
+        const share = Math.min(1, before + Math.max(0, now - start) / 1000 / SECONDS);
+        state.at = Math.max(state.at, step(share));
+        if (share === 1) playing = null;
+        draw();
+        requestAnimationFrame(tick);
+      };
+      requestAnimationFrame(tick);
+    }
     draw();
   }
 
-  function showActions() {
-    find(".actions").replaceChildren(...state.logits.map((logit, a) => {
-      const name = `Action ${a + 1}`;
-      const slider = element("input", { type: "range", min: -5, max: 5, step: 0.1, value: logit,
-        "aria-label": `${name}, logit` });
-      const box = element("input", { type: "checkbox", "aria-label": `${name} is right` });
-      box.checked = state.correct[a];
-      slider.addEventListener("input", () => { state.logits[a] = slider.valueAsNumber; request(); });
-      box.addEventListener("change", () => {
-        // Without a right action nothing is reinforced.
-        if (!box.checked && state.correct.filter(Boolean).length === 1) box.checked = true;
-        state.correct[a] = box.checked;
-        request();
-      });
-      const share = element("span", { class: "share" }, element("span"));
-      return element("div", { class: "action" }, element("span", { class: "name" }, String(a + 1)),
-        slider, element("span", { class: "value" }), share,
-        element("label", {}, box, " right"));
-    }));
-  }
-
-  function showSettings() {
-    find(".settings").replaceChildren(...SETTINGS.map(({ name, label, ...range }) => {
-      const id = `setting-${name}`;
-      const slider = element("input", { id, type: "range", ...range, value: state.settings[name] });
-      const value = element("output", { for: id }, slider.value);
-      slider.addEventListener("input", () => {
-        state.settings[name] = slider.valueAsNumber;
-        value.textContent = slider.value;
-        request();
-      });
-      return element("div", { class: "setting" }, element("label", { for: id }, label), value, slider);
-    }));
-  }
-
-  function showOthers() {
-    const asked = new URLSearchParams(location.search).get("rule");
-    if (asked in tracedRules) state.others[0] = asked;
-    const choices = state.others.map((chosen, i) => {
-      const choice = element("select", { "aria-label": `Other rule ${i + 1}` }, new Option("none", ""),
-        ...Object.keys(tracedRules).map((name) => new Option(name)));
-      choice.value = chosen;
-      choice.addEventListener("input", () => { state.others[i] = choice.value; request(); });
-      return choice;
-    });
-    const steps = element("select", {}, ...[1, 4, 16].map((n) => new Option(String(n))));
-    steps.addEventListener("input", () => { state.stepsPerBatch = Number(steps.value); request(); });
-    find(".others").replaceChildren(...choices, element("label", {}, "Steps on each batch ", steps));
-  }
-
-  let waiting = false, speaking;
+  let waiting = false, settling;
   function request() { // at most one drawing a frame, however fast the slider
     if (waiting) return;
     waiting = true;
     requestAnimationFrame(() => { waiting = false; draw(); });
   }
 
+  /* ------------------------------------------------------------ the drawing */
+
+  let known = "", kept;
+  function runsOf() { // as long as only the clock moves, runs are kept
+    const { at, view, ...rest } = state;
+    if (JSON.stringify(rest) === known) return kept;
+    known = JSON.stringify(rest);
+    const correct = state.logits.map((_, a) => state.right.includes(a + 1));
+    kept = state.rules.flatMap((name, i) => Array.from({ length: name === "aepo" ? state.targets : 1 }, (_, k) => {
+      const target = state.target * (k + 1) / state.targets;
+      return { name, target, kind: `s${i}`, label: name === "aepo" ? `aepo to ${+target.toFixed(3)}` : name,
+        ...bandit.run(name, state.logits, correct, { ...state, target }) };
+    }));
+    return kept;
+  }
+
   function draw() {
-    const { logits, correct, settings } = state;
+    const runs = runsOf(), lead = runs.findLast(({ name }) => name === state.rules[0]);
+    const at = Math.min(state.at, lead.entropy.length - 1), logits = lead.logits[at];
+    const correct = state.logits.map((_, a) => state.right.includes(a + 1));
+    const shown = { state: { ...state, correct }, runs, lead, at, logits };
+    const said = [...panel.querySelectorAll(".charts figure")].map((figure) => {
+      const svg = figure.querySelector("svg"), words = views[figure.dataset.view].draw(svg, shown);
+      svg.setAttribute("aria-label", words);
+      return (figure.querySelector(".says").textContent = words);
+    });
     const probabilities = bandit.softmax(logits);
-    const right = correct.filter(Boolean).length;
-    const found = {
-      entropy: bandit.entropy(logits),
-      ceiling: Math.log(right),
-      reward: probabilities.reduce((total, p, a) => total + (correct[a] ? p : 0), 0),
-      crossing: bandit.signChangeTemperature(logits, correct),
-      rates: bandit.temperedRates(logits, correct, TEMPERATURES),
-      marks: bandit.temperedRates(logits, correct, [1, settings.temperature]),
-      paths: RULES.map((rule) =>
-        bandit.entropyPath(rule.name, logits, correct, settings, STEPS, LEARNING_RATE)),
-      others: state.others.map((name) => name
-        && bandit.tracedPath(name, logits, correct, STEPS, LEARNING_RATE, state.stepsPerBatch)),
-    };
     panel.querySelectorAll(".action").forEach((row, a) => {
-      row.querySelector(".value").textContent = minus(logits[a].toFixed(1));
-      row.querySelector("input").setAttribute("aria-valuetext",
-        `${logits[a].toFixed(1)}, probability ${probabilities[a].toFixed(3)}`);
+      const words = `probability ${probabilities[a].toFixed(3)}`;
+      row.querySelector(".value").textContent = state.logits[a].toFixed(1).replace("-", "−");
+      row.querySelector("input").setAttribute("aria-valuetext", state.logits[a].toFixed(1));
       row.querySelector(".share span").style.width = `${100 * probabilities[a]}%`;
-      row.querySelector(".share").title = `probability ${probabilities[a].toFixed(3)}`;
+      row.querySelector(".share").title = words;
       row.classList.toggle("is-right", correct[a]);
     });
-    document.getElementById("fewer").disabled = logits.length <= 2;
-    document.getElementById("more").disabled = logits.length >= MOST;
-    readout(found);
-    rateChart(found);
-    pathChart(found);
-    clearTimeout(speaking); // a screen reader hears where a drag ends, not each step of it
-    const text = sentences(found);
-    speaking = setTimeout(() => { document.getElementById("verdict").textContent = text; }, 250);
+    find("#play").textContent = playing === null ? "▶ Play" : "❚❚ Pause";
+    const slider = find("#at"); // who moves it may stop between two steps
+    if (playing !== null || document.activeElement !== slider) slider.value = 1000 * place(state.at);
+    slider.setAttribute("aria-valuetext", `step ${at}`);
+    find(".clock output").textContent = `step ${at} of ${state.steps}`;
+    clearTimeout(settling); // the address, and a screen reader, follow where a drag ends
+    settling = setTimeout(() => settle(said), 250);
   }
 
-  function readout({ entropy, ceiling, reward, crossing, marks }) {
-    const rows = [
-      ["Entropy H", `${nats(entropy)} nats`], ["Right with probability", reward.toFixed(3)],
-      ["log |A*|", `${nats(ceiling)} nats`], ["T₀", nats(crossing)],
-      ["F(1)", signed(marks[0])], [`F(${state.settings.temperature})`, signed(marks[1])],
-    ];
-    find(".readout").replaceChildren(...rows.map(([name, value]) =>
-      element("div", {}, element("dt", {}, name), element("dd", {}, value))));
+  function settle(said) {
+    const found = address(own);
+    const here = location.hash.includes("=") ? location.href.split("#")[0] : location.href;
+    if (found || here !== location.href) history.replaceState(null, "", found ? `#${found}` : here);
+    find("#address").href = `#${address(START)}`;
+    find("#status").textContent = said.join(" ");
+    find(".elsewhere").href = `${panel.dataset.home}#${address(START)}`;
   }
 
-  function sentences({ ceiling, crossing, paths }) {
-    const { target } = state.settings;
-    const tail = (path) => path.slice(-STEPS / 10).reduce((a, b) => a + b, 0) / (STEPS / 10);
-    let sign = `Samples drawn above T₀ = ${nats(crossing)} raise entropy at the next step, below it they `
-      + "lower it.";
-    if (Number.isNaN(crossing)) sign = "No temperature moves entropy at the next step, to first order.";
-    if (crossing === 0) sign = "Tempered REINFORCE raises entropy at every temperature: T₀ = 0.";
-    if (crossing === Infinity) {
-      sign = "No temperature helps: tempered REINFORCE lowers entropy at each, T₀ = ∞.";
-    }
-    const side = target < ceiling ? "below" : "not below";
-    return `${sign} AEPO's target, ${nats(target)} nats, is ${side} log |A*| = ${nats(ceiling)}, the most that `
-      + `can last; over the last ${STEPS / 10} of ${STEPS} steps AEPO averages ${nats(tail(paths[3]))}, the `
-      + `policy gradient ${nats(tail(paths[0]))}.`;
-  }
+  /* ------------------------------------------------------------ the start */
 
-  /* Charts are SVG at the size they have on the screen, so that letters stay readable on a phone. */
-  const text = (x, y, words, rest = "") => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${rest}>${words}</text>`;
-  const line = (x1, y1, x2, y2, kind) =>
-    `<line class="${kind}" x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}"/>`;
-  const curve = (xs, ys, kind) =>
-    `<polyline class="${kind}" points="${xs.map((x, i) => `${x.toFixed(1)},${ys[i].toFixed(1)}`).join(" ")}"/>`;
-
-  function axes(id, right, x, xTicks, xLabel, low, high) {
-    const svg = document.getElementById(id);
-    const width = Math.max(260, svg.clientWidth || svg.parentElement.clientWidth), height = 270;
-    const box = { left: 46, right: width - right, top: 10, bottom: height - 40 };
-    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const [first, last] = [x(xTicks[0]), x(xTicks[xTicks.length - 1])];
-    const toX = (value) => box.left + (x(value) - first) / (last - first) * (box.right - box.left);
-    const toY = (value) => box.bottom - (value - low) / (high - low) * (box.bottom - box.top);
-    const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
-    const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
-    const parts = [];
-    for (let k = Math.ceil(low / step); k * step <= high + 1e-9; k += 1) {
-      const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-      parts.push(line(box.left, toY(k * step), box.right, toY(k * step), k === 0 ? "zero" : "grid"),
-        text(box.left - 6, toY(k * step) + 4, minus((k * step).toFixed(digits)), 'text-anchor="end"'));
-    }
-    xTicks.forEach((tick) => parts.push(text(toX(tick), box.bottom + 16, tick, 'text-anchor="middle"')));
-    parts.push(text((box.left + box.right) / 2, height - 6, xLabel, 'text-anchor="middle"'));
-    return { svg, box, toX, toY, parts };
-  }
-
-  function rateChart({ rates, marks, crossing }) {
-    const { temperature } = state.settings;
-    const reach = Math.max(1e-6, ...rates.map(Math.abs)) * 1.12;
-    const { svg, box, toX, toY, parts } = axes("rate-chart", 14, Math.log, [0.1, 0.2, 0.5, 1, 2, 5, 10],
-      "sampling temperature T", -reach, reach);
-    parts.push(curve(TEMPERATURES.map(toX), rates.map(toY), "series s1"),
-      text(box.left + 6, toY(0) - 7, "entropy rises ↑", 'class="halo"'),
-      text(box.left + 6, toY(0) + 16, "entropy falls ↓", 'class="halo"'));
-    if (crossing > TEMPERATURES[0] && crossing < TEMPERATURES[160]) {
-      const x = toX(crossing), near = x > box.right - 70;
-      parts.push(line(x, box.top, x, box.bottom, "reference"),
-        text(x + (near ? -5 : 5), box.top + 10, `T₀ = ${nats(crossing)}`,
-          `class="halo" text-anchor="${near ? "end" : "start"}"`));
-    }
-    [[1, marks[0], "s0"], [temperature, marks[1], "s1"]].forEach(([at, rate, kind]) =>
-      parts.push(`<circle class="dot ${kind}" cx="${toX(at)}" cy="${toY(rate)}" r="5"/>`));
-    svg.innerHTML = parts.join("");
-    svg.setAttribute("aria-label", `F(T) from temperature 0.1 to 10: F(1) = ${signed(marks[0])}, `
-      + `F(${temperature}) = ${signed(marks[1])}, T0 = ${nats(crossing)}.`);
-  }
-
-  function pathChart({ paths, others, ceiling }) {
-    const { target } = state.settings, most = Math.log(state.logits.length);
-    const { svg, box, toX, toY, parts } = axes("path-chart", 104, Math.log1p, [0, 1, 10, 100, 1000, STEPS]
-      .filter((tick) => tick !== 1000), "step", 0, Math.max(most, target) * 1.06);
-    const steps = Array.from({ length: STEPS + 1 }, (_, k) => k), xs = steps.map(toX);
-    parts.push(line(box.left, toY(ceiling), box.right, toY(ceiling), "reference"),
-      line(box.left, toY(target), box.right, toY(target), "aim"));
-    const curves = [
-      ...RULES.map((rule, i) => ({ words: rule.label, kind: `s${i}`, path: paths[i] })),
-      ...others.map((path, i) => ({ words: state.others[i], kind: `s${RULES.length + i}`, path })),
-    ].filter(({ path }) => path);
-    curves.forEach(({ kind, path }) =>
-      parts.push(curve(xs.slice(0, path.length), path.map(toY), `series ${kind}`)));
-    const labels = [
-      ...curves.map(({ words, kind, path }) => ({ kind, at: toY(path[path.length - 1]),
-        words: path.length > STEPS ? words : `${words} (stops)` })),
-      { words: "log |A*|", kind: "note", at: toY(ceiling) },
-      { words: "target", kind: "s3", at: toY(target) },
-    ];
-    spread(labels, 14, box.top + 4, box.bottom);
-    labels.forEach(({ words, kind, at }) =>
-      parts.push(text(box.right + 6, at + 4, words, `class="${kind}"`)));
-    svg.innerHTML = parts.join("");
-    const ends = curves.map(({ words, path }) => `${words} ${nats(path[path.length - 1])}`).join(", ");
-    svg.setAttribute("aria-label", `Entropy from ${nats(paths[0][0])} nats; after ${STEPS} steps: ${ends}; `
-      + `log |A*| = ${nats(ceiling)}.`);
-  }
-
-  function spread(labels, gap, top, bottom) { // apart, in order, within the chart
-    labels.sort((a, b) => a.at - b.at);
-    labels.forEach((label, i) => {
-      label.at = Math.max(label.at, i ? labels[i - 1].at + gap : top);
-    });
-    for (let i = labels.length - 1; i >= 0; i -= 1) {
-      labels[i].at = Math.min(labels[i].at, bottom - gap * (labels.length - 1 - i));
-    }
-  }
-
-  EXAMPLES.forEach((example) => {
-    const button = element("button", { type: "button" }, example.label);
-    button.addEventListener("click", () => load(example));
-    find(".presets").append(button);
+  find("#presets").append(...(panel.dataset.state ? [] : EXAMPLES).map(([label, given]) =>
+    button(label, () => show(read(given, START)))), button("Reset", () => show(read("", own))));
+  find("#play").addEventListener("click", play);
+  find("#step").addEventListener("click", () => { playing = null; change({ at: state.at + 1 }); });
+  find("#at").addEventListener("input", ({ target }) => {
+    playing = null;
+    change({ at: step(target.valueAsNumber / 1000) });
   });
-  document.getElementById("fewer").addEventListener("click", () => {
-    state.logits.pop();
-    state.correct.pop();
-    if (!state.correct.some(Boolean)) state.correct[0] = true;
-    showActions();
-    draw();
-  });
-  document.getElementById("more").addEventListener("click", () => {
-    state.logits.push(0);
-    state.correct.push(false);
-    showActions();
-    draw();
-  });
-  document.getElementById("shuffle").addEventListener("click", () => {
-    state.logits = state.logits.map(() => Math.round(60 * (Math.random() - 0.5)) / 10);
-    showActions();
-    draw();
-  });
-  document.getElementById("steps").textContent = STEPS;
-  document.getElementById("learning-rate").textContent = LEARNING_RATE;
+  find("#fewer").addEventListener("click", () => resize(state.logits.slice(0, -1)));
+  find("#more").addEventListener("click", () => resize([...state.logits, 0]));
+  find("#shuffle").addEventListener("click", () =>
+    resize(state.logits.map(() => Math.round(60 * (Math.random() - 0.5)) / 10)));
+  const opened = (url) => { // (A # without = leads to a place on the page.)
+    const after = new URL(url).hash.slice(1);
+    return read(after.includes("=") ? after : "", own);
+  };
+  const given = read(panel.dataset.state, START);
+  own = given.found;
   panel.hidden = false;
-  showSettings();
-  showOthers();
-  load(EXAMPLES[0]);
+  const first = opened(location.href);
+  show({ found: first.found, wrong: [...given.wrong, ...first.wrong] });
+  addEventListener("hashchange", ({ newURL }) => { // not location, which `settle` may have set since
+    if (newURL.split("#").pop().includes("=")) show(opened(newURL));
+  });
   new ResizeObserver(request).observe(panel);
 })();
