@@ -123,10 +123,9 @@ def _to_int8(xp: Any, values: Array) -> Array:
 
 
 def noise_lanes(runs: RunNumbers, states: int, actions: int) -> tuple[Any, Any]:
-    """Return the words from which the two uniforms of each normal number are made, without seed and
-    batch.
+    """Return the words from which the two uniforms of each normal number are made.
 
-    Both are uint64 [runs, states, actions].
+    They hold neither seed nor batch; both are uint64 [runs, states, actions].
     """
     return tuple(lanes(NOISE, runs, states, actions, position) for position in (0, 1))  # type: ignore
 

@@ -116,8 +116,10 @@ def chatter(up: np.ndarray, down: np.ndarray) -> np.ndarray:
 def bonus_fixed_point(
     coefficient: float, n_actions: int, n_correct: int, group_size: int
 ) -> tuple[float, float]:
-    """Return (p, H) where GRPO and bonus balance: ``coefficient x log(p (n - m)/((1 - p) m)) =
-    kappa(p)``."""
+    """Return (p, H) where GRPO and bonus balance.
+
+    There ``coefficient x log(p (n - m)/((1 - p) m)) = kappa(p)``.
+    """
     spread = np.log((n_actions - n_correct) / n_correct)
 
     def excess(log_odds: float) -> float:
