@@ -179,7 +179,7 @@ def _from_hub(name: str, benchmark: Benchmark) -> tuple[list[dict[str, Any]], st
     except Exception as error:  # every layer below has its own for a network that is not there
         reason = str(error).split("\n", maxsplit=1)[0][:120]
         raise ValueError(
-            f"cannot read benchmark '{name}' from the hub as {benchmark.hub} ({type(error).__name__}, "
+            f"cannot read benchmark '{name}' from the hub as {benchmark.hub} ({type(error).__name__}: "
             f"{reason}): connect, or put {name}.jsonl with "
             '{"problem": ..., "answer": ...} lines into a folder and name it with '
             f"--benchmark-folder or ${FOLDER_VARIABLE}"
