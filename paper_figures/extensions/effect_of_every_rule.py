@@ -2,8 +2,8 @@
 
 What we run: `simulations run effect_of_every_rule`, one expected step of random policies and training on
 prompts that share parameters, on policy and stale; and `llm_bridge.commands.rule_comparison`, the same
-short training of the bundled transformer by each rule from five seeds, and of SmolLM2-135M by ten of
-them from one. Differences are of pairs with the same start, samples and seed.
+short training of the bundled transformer by each rule from five seeds, and of SmolLM2-135M where that
+was run. Differences are of pairs with the same start, samples and seed.
 """
 
 from __future__ import annotations
