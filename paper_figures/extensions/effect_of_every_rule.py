@@ -5,7 +5,7 @@ We run two comparisons. Differences are of pairs with the same start, samples an
 - `simulations run effect_of_every_rule`: one expected step of random policies, and training on
   prompts that share parameters, on policy and stale;
 - `llm_bridge.commands.rule_comparison`: the same short training of the bundled transformer by each
-  rule from five seeds, and of SmolLM2-135M by ten of the rules from one seed.
+  rule from five seeds, and of SmolLM2-135M where that was run.
 """
 
 from __future__ import annotations
