@@ -70,7 +70,8 @@ OPTIONS: dict[str, Option] = {
     **_all(TRANSLATED, "epsilon epsilon_high",
            "the rule's clip_low and clip_high; of cispo epsilon_high alone, the largest ratio itself"),
     **_all(TRANSLATED, "delta", "the rule's dual_clip; refused below 1 + the upper clip"),
-    **_all(TRANSLATED, "importance_sampling_level", "sequence: the rule gspo"),
+    **_all(TRANSLATED, "importance_sampling_level", "sequence: the rule gspo; refused beside weights of "
+           "single tokens (top_entropy_quantile, vLLM's token modes), which TRL spreads over a sequence"),
     **_all(TRANSLATED, "loss_type",
            "the rule's normalization: grpo sequence-mean, dapo and bnpo token-mean, dr_grpo dr-grpo, "
            "luspo the sum over a sequence's tokens; or the rule cispo, sapo or vespo. TRL's default "

@@ -26,7 +26,7 @@ from llm_bridge.conformance.stand_ins import imported
 from llm_bridge.translation import ENGINES
 from llm_bridge.translation.verl import A, G
 
-Columns = tuple[torch.Tensor, torch.Tensor]
+Columns = tuple[torch.Tensor, ...]
 Step = tuple[torch.Tensor, Columns]
 Trainer = Callable[[Mapping[str, Any], Batch, torch.Tensor], Step]
 BESIDE = (1e-4, 1e-6, 1e-8, 1e-9)
