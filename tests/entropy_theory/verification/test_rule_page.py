@@ -10,7 +10,7 @@ from entropy_theory.__main__ import check
 PAGE = Path(__file__).parents[3] / "docs" / "how_to" / "rule.md"
 RULE = re.search(
     r"```python\n(from entropy_theory.*?)```.*?```console\n.*?```\n\n"
-    r"Written as `(.*?)`.*?```text\n(.*?)```",
+    r"The line `(.*?)`.*?```text\n(.*?)```",
     PAGE.read_text(), re.DOTALL).groups()
 
 
