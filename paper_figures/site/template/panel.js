@@ -266,7 +266,7 @@
   find("#presets").append(...(panel.dataset.state ? [] : EXAMPLES).map(([label, given]) =>
     button(label, () => show(read(given, START)))), button("Reset", () => show(read("", own))));
   find("#play").addEventListener("click", play);
-  find("#step").addEventListener("click", () => { playing = null; change({ at: state.at + 1 }); });
+  find("#step").addEventListener("click", () => { playing = null; change({ at: state.at < state.steps ? state.at + 1 : 0 }); });
   find("#at").addEventListener("input", ({ target }) => {
     playing = null;
     change({ at: step(target.valueAsNumber / 1000) });
