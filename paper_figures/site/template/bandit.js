@@ -162,7 +162,8 @@ const bandit = (() => {
   /* Cov(y) = (log pi - mean)(A - mean) of each action, as a token of a batch that lists each once, and
      which of them Clip-Cov (at random within its band) and KL-Cov (the largest) select. */
   function selection({ probabilities, logProbabilities, advantage }, settings, step) {
-    const n = advantage.length, mean = (of) => sum(of.map((x, a) => probabilities[a] * x)) / sum(probabilities);
+    const n = advantage.length, mass = sum(probabilities);
+    const mean = (of) => sum(of.map((x, a) => probabilities[a] * x)) / mass;
     const [depth, gain] = [mean(logProbabilities), mean(advantage)];
     const covariance = logProbabilities.map((x, a) => (x - depth) * (advantage[a] - gain));
     const size = ROUNDED * Math.max(...advantage.map(Math.abs));
@@ -209,9 +210,9 @@ const bandit = (() => {
   }
 
   /* A run of a rule in exact expectation: {logits, entropy, reward, temperature}, each at the start and
-     after each step, which count from `settings.first` (0 if left out). A batch is of the policy at its start and serves `settings.batch` steps; for a rule
-     of traced_rules.js, with its default options, the first policy is the reference. Such a run ends
-     early where the rule's code would take another way than the traced one. */
+     after each step, which count from `settings.first` (0 if left out). A batch is of the policy at its
+     start and serves `settings.batch` steps. For a rule of traced_rules.js, with its default options, the
+     first policy is the reference; its run ends early where its code would not go the traced way. */
   function run(name, logits, correct, settings) {
     const found = { logits: [], entropy: [], reward: [], temperature: [] };
     const trace = name in rules ? null : traced(name, logits, correct);

@@ -5,7 +5,8 @@
   "use strict";
   const MOST = 8, CURVES = 4, SECONDS = 8;
   const RULES = [...Object.keys(bandit.rules), ...Object.keys(tracedRules)];
-  const STEPPED = ["paths", "tokens", "law"], GROUPED = ["grpo", "entropy-bonus", "aepo", "clip-cov", "kl-cov"];
+  const STEPPED = ["paths", "tokens", "law"];
+  const GROUPED = ["grpo", "entropy-bonus", "aepo", "clip-cov", "kl-cov"];
   /* Each setting with its range, and the views and rules that it acts in. */
   const SETTINGS = Object.fromEntries([
     ["rate", "Learning rate", 0.05, 3, 0.05, 0.5, [...STEPPED, "rate"]],
@@ -266,7 +267,10 @@
   find("#presets").append(...(panel.dataset.state ? [] : EXAMPLES).map(([label, given]) =>
     button(label, () => show(read(given, START)))), button("Reset", () => show(read("", own))));
   find("#play").addEventListener("click", play);
-  find("#step").addEventListener("click", () => { playing = null; change({ at: state.at + 1 }); });
+  find("#step").addEventListener("click", () => {
+    playing = null;
+    change({ at: state.at < state.steps ? state.at + 1 : 0 });
+  });
   find("#at").addEventListener("input", ({ target }) => {
     playing = null;
     change({ at: step(target.valueAsNumber / 1000) });
