@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from entropy_theory.performance_law.trend import Trend
+from entropy_theory.support.notebook import card
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.training_logs.names import Quantity
 
@@ -167,6 +168,12 @@ class Diagnosis:
     taken: Mapping[Quantity, Taken] = field(default_factory=dict)
     parts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        found = {f"{one.name}, {one.confidence:.0%}": "; ".join([
+            *one.evidence, *(f"change {change.option}: {change.size}" for change in one.remedies)])
+            for one in self.findings}
+        return card(self.sentence, {"run": self.run, **found, "notes": "; ".join(self.notes)})
 
     @property
     def healthy(self) -> bool:

@@ -1,5 +1,7 @@
 """Sphinx's settings; `make docs` generates the other pages and runs it."""
 
+from pathlib import Path
+
 from entropy_theory import __version__
 
 project = "policy-entropy"
@@ -7,12 +9,12 @@ copyright = "the policy-entropy contributors"
 release = version = __version__
 
 extensions = [
-    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode",
+    "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
     "paper_figures.site.mathematics", "paper_figures.site.docstrings",
 ]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-html_math_renderer = "svg"
+html_math_renderer = "mathml"
 
 # Two modules may each have an alias of the same name, such as Array: the link leads to one of them.
 suppress_warnings = ["ref.python"]
@@ -33,7 +35,9 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = ["filter.js"]
 html_copy_source = False
-html_show_search_summary = False  # from disk a browser does not let a page read another
+html_use_index = html_domain_indices = False  # a megabyte, and the search and reference/index lead there
+html_search_scorer = str(Path(__file__).with_name("search.js"))
+html_show_search_summary = False  # from disk a browser reads no other page: search.js has excerpts
 templates_path: list[str] = []
 exclude_patterns = ["static"]
 pygments_style = "tango"

@@ -17,13 +17,7 @@ from entropy_theory.support.command_line import Command
 from entropy_theory.support.installed import installed, package_of
 from entropy_theory.support.results import plain, write_text
 from entropy_theory.support.user_code import module_of_file
-from entropy_theory.support.user_errors import (
-    MissingExtraError,
-    check_file,
-    lookup,
-    need,
-    run_command,
-)
+from entropy_theory.support.user_errors import check_file, lookup, need, run_command
 from entropy_theory.update_rules import GROUP, RULES, UpdateRule, described, rule_class
 from entropy_theory.verification import kernel, ledger, proofs, refutations, report, rule_contract
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
@@ -80,32 +74,35 @@ def verify(
     return 1 if changed or problems else 0
 
 
-def list_claims(*, json: Path | None = None) -> int:
-    """Print one claim a line: id, source, title.
-
-    Args:
-        json: write the list to this file; "-" prints it.
-    """
-    command_line.print_list(
-        ("id", "source", "title"), ((c.id, c.source, c.title) for c in all_claims().values()), json)
-    return 0
-
-
-def claims(claim_id: tyro.conf.Positional[str] = "", /, *, json: Path | None = None) -> int:
-    """List the claims, or print one: statement, hypotheses, proof and mutants, checked while doing so.
+def claims(
+    claim_id: tyro.conf.Positional[str] = "", /, *, recheck: bool = False, json: Path | None = None
+) -> int:
+    """List the claims, or print one: statement, hypotheses, accepted verdict, proof and counterexample.
 
     Args:
         claim_id: which claim; all of them are listed by default.
+        recheck: check the claim now, with the searches of `verify --quick`, and print all evidence.
         json: write the list, or the claim's entry in the accepted ledger, to this file; "-" prints it.
     """
     if not claim_id:
-        return list_claims(json=json)
-    if json is not None:
-        lookup(all_claims(), claim_id, "claim", LISTED_BY)
-        with command_line.json_output(json) as write:
-            write(ledger.read_accepted()[claim_id])
+        command_line.print_list(("id", "source", "title"),
+                                ((c.id, c.source, c.title) for c in all_claims().values()), json)
         return 0
-    return show(claim_id)
+    claim, accepted = lookup(all_claims(), claim_id, "claim", LISTED_BY), ledger.read_accepted()
+    if json is not None:
+        with command_line.json_output(json) as write:
+            write(accepted[claim_id])
+        return 0
+    if recheck:
+        evidence = run(_jobs({claim_id: claim}, None, QUICK, accepted), processes=1)[claim_id]
+        report.print_claim(claim, evidence, derive(claim, evidence))
+        return 0
+    record = accepted[claim_id]
+    report.print_claim(claim, proofs.evidence(claim), Verdict(
+        statement=record["verdict"], printed_proof=record["printed_proof"],
+        counterexample=record["counterexample"], problems=(), instead=record["instead"]))
+    print("\nThis is the accepted ledger's verdict. --recheck runs the checks again.")
+    return 0
 
 
 def rules(name: tyro.conf.Positional[str] = "", /, *, json: Path | None = None) -> int:
@@ -157,35 +154,6 @@ def sign(ids: tyro.conf.Positional[tuple[str, ...]], /) -> int:
     if not ids:
         raise ValueError("give the ids of the claims that were read: sign ID ...")
     ledger.sign(_chosen(all_claims(), ids).values(), on=datetime.date.today().isoformat())
-    return 0
-
-
-def show(claim_id: tyro.conf.Positional[str], /, *, full: bool = False) -> int:
-    """Print a claim's statement, hypotheses, proof and mutants, and check it while doing so.
-
-    Args:
-        claim_id: which claim.
-        full: the full search instead of the quick one.
-    """
-    claim = lookup(all_claims(), claim_id, "claim", LISTED_BY)
-    try:
-        jobs = _jobs({claim_id: claim}, None, FULL if full else QUICK, ledger.read_accepted())
-    except MissingExtraError:
-        if full:
-            raise
-        return _show_accepted(claim)
-    found = run(jobs, processes=1)
-    report.print_claim(claim, found[claim_id], derive(claim, found[claim_id]))
-    return 0
-
-
-def _show_accepted(claim: Claim) -> int:
-    """Print a claim with the accepted ledger's verdict, where SymPy is not installed."""
-    record = ledger.read_accepted()[claim.id]
-    print("SymPy is not installed, so nothing is checked here: this is the accepted ledger's verdict")
-    report.print_claim(claim, proofs.evidence(claim), Verdict(
-        statement=record["verdict"], printed_proof=record["printed_proof"],
-        counterexample=record["counterexample"], problems=(), instead=record["instead"]))
     return 0
 
 
@@ -375,8 +343,7 @@ COMMANDS = {
     name: Command(place=f"{__name__}:{function}", summary=summary)
     for name, function, summary in (
         ("verify", "verify", "check claims, and compare with the accepted ledger"),
-        ("list", "list_claims", "every claim with its source, one per line"),
-        ("show", "show", "one claim: statement, hypotheses, proof, evidence"),
+        ("claims", "claims", "the claims, or one with what is known"),
         ("table", "table", "the accepted ledger as a Markdown table"),
         ("check", "check", "the claims and update rules in a file of your own"),
         ("rules", "rules", "the update rules, or one with its options"),

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 MOST_PANELS = 6
+PANEL_DPI = 120
 ROOM = Path(__file__).parent
 MissingInputError = inputs.MissingInputError
 
@@ -127,8 +128,9 @@ def build(
     """Write a figure's files: finding, numbers, drawing and tables.
 
     They are NAME.json (criteria, provenance, tables), NAME.csv (all numbers shown), the drawing in
-    ``formats``, and the tables as NAME.md and NAME.tex. Nothing is written where all is up to date. The
-    same data give the same bytes: there are no dates and no random ids.
+    ``formats``, its first panel as NAME-panel.png, and the tables as NAME.md and NAME.tex. Nothing is
+    written where all is up to date. The same data give the same bytes: there are no dates and no random
+    ids.
 
     Args:
         figure: what to build.
@@ -146,6 +148,7 @@ def build(
     code = _code_digest(Path(str(sys.modules[figure.data.__module__].__file__)).parent)
     made_by = {"matplotlib": matplotlib.__version__, "code": code}
     drawings = [output / f"{figure.name}.{extension}" for extension in formats if figure.draw]
+    drawings += [output / f"{figure.name}-panel.png"] if figure.draw else []
     texts = [output / f"{figure.name}.{extension}" for extension in ("csv", *_text_formats(figure))]
     old = _read(path)
     complete = all(file.exists() for file in (*drawings, *texts))
@@ -212,10 +215,16 @@ def _draw(
                              "read at print size: leave some out or make two figures of it")
         settle(drawing)
         for path in drawings:
-            extension = path.suffix[1:]
+            extension, within = path.suffix[1:], None
+            if path.stem != figure.name:  # the last: its first panel alone
+                for axes in drawing.axes:
+                    axes.set_visible(axes is shown[0])
+                box = shown[0].get_tightbbox()
+                within = box and box.transformed(drawing.dpi_scale_trans.inverted())
             with atomic_path(path) as temporary:
                 metadata = _metadata(figure, digest, extension)
-                drawing.savefig(temporary, format=extension, metadata=metadata)
+                drawing.savefig(temporary, format=extension, metadata=metadata, bbox_inches=within,
+                                dpi=PANEL_DPI if within else "figure")
 
 
 def _read(path: Path) -> dict[str, Any]:

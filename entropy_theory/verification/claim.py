@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from entropy_theory.support.notebook import card
 from entropy_theory.support.user_errors import check_choice
 from entropy_theory.token_tree import TokenTree
 from entropy_theory.verification.arithmetic import Mask, Reals, is_exact
@@ -324,6 +325,12 @@ class Claim:
                 true if m.statement is _TRUE else m.statement, **m.changes),
                 m.instances or self.instances))
             for m in self.mutants))
+
+    def _repr_html_(self) -> str:
+        return card(self.title, {
+            "id": self.id, "source": self.source, "reading": self.reading, "scope": self.scope,
+            "statement": self.statement.latex,
+            "what holds": self.repair.latex if self.repair else "", "note": self.repair_note})
 
 
 def _is_rounded(number: Any) -> bool:

@@ -140,15 +140,17 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
             for step in (printed.as_printed, printed.completed):
                 if step is not None:
                     _print_steps(line, (step,), "printed proof", by_name)
-    heading("Evidence")
-    for e in evidence:
-        if not e.name:
-            about = "" if e.target == "statement" else f" ({e.target})"
-            line(f"{e.method}{about}: {e.outcome}, {e.cases} cases, {e.seconds:.1f} s: {e.detail}")
-    heading("Mutants")
-    for e in evidence:
-        if e.method == "mutant":
-            line(f"{e.name}: {e.detail}")
+    searched = [e for e in evidence if not e.name and e.method != "kernel"]
+    if searched:
+        heading("Evidence")
+    for e in searched:
+        about = "" if e.target == "statement" else f" ({e.target})"
+        line(f"{e.method}{about}: {e.outcome}, {e.cases} cases, {e.seconds:.1f} s: {e.detail}")
+    mutants = [e for e in evidence if e.method == "mutant"]
+    if mutants:
+        heading("Mutants")
+    for e in mutants:
+        line(f"{e.name}: {e.detail}")
     heading("Counterexample")
     line(describe(verdict.counterexample) + f"  margin {verdict.counterexample['margin_interval']}"
          if verdict.counterexample else "none")

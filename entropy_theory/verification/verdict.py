@@ -35,7 +35,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from entropy_theory.support.notebook import card
 from entropy_theory.verification.claim import Claim, Evidence, Statement, Target
+from entropy_theory.verification.floats import describe
 from entropy_theory.verification.formula.terms import UntraceableError
 
 VERDICTS = (
@@ -72,6 +74,12 @@ class Verdict:
     instead: Standing = ""
     searched: str = ""
     left_open: str = ""
+
+    def _repr_html_(self) -> str:
+        return card(self.statement, {
+            "what holds": self.instead, "fails at": self.counterexample and describe(self.counterexample),
+            "printed proof": self.printed_proof, "searched": self.searched, "left open": self.left_open,
+            "problems": "; ".join(self.problems)})
 
 
 def derive(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:

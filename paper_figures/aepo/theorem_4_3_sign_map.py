@@ -30,6 +30,7 @@ from entropy_theory.update_rules.aepo import Aepo
 from paper_figures.aepo.compared import right_answers
 from paper_figures.data import inputs
 from paper_figures.drawing import REFERENCE, panels
+from paper_figures.drawing.style import style
 from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
 
 N_ACTIONS = 20
@@ -111,6 +112,20 @@ def draw(table: pandas.DataFrame) -> Figure:
         _draw_map(panel, table[chosen])
         panel.set_title(f"{right_answers(size)}, logit spread {peakedness:g}")
         panel.label_outer()
+    return figure
+
+
+def front(size: int = 4) -> Figure:
+    """Draw one family of the map for the site's first page, readable at 390 pixels; no result is needed.
+
+    Args:
+        size: how many of the 20 answers are right, one of FAMILIES.
+    """
+    table = data(Path())
+    with style():
+        figure = Figure(figsize=(3.9, 2.9))
+        _draw_map(figure.subplots(), table[table["right_answers"] == size])
+        figure.axes[0].set_title(f"One prompt, 20 answers, {size} of them right")
     return figure
 
 

@@ -15,12 +15,12 @@ from paper_figures.reproduce.stage import Profile
 
 DOCUMENTED = ("aent.lemma-6", "aepo.arbitrary-entropy", "aepo.high-temperature-raises",
               "aepo.theorem-4.3b", "entropy-mechanism.covariance-positive", "entropy-mechanism.theorem-1",
-              "extension.level-set-diverse-bonus", "extension.level-set-drift",
-              "extension.level-set-flow", "extension.level-set-one-coefficient",
-              "extension.level-set-step",
+              "extension.global-tempering", "extension.level-set-diverse-bonus",
+              "extension.level-set-drift", "extension.level-set-flow",
+              "extension.level-set-one-coefficient", "extension.level-set-step",
               "extension.score-forecast", "extension.sustainable-entropies", "later-work.opefo")
 """The claims of a small site: one of each source, and those that the hand-written pages link to."""
-LINKED_FIGURES, LINKED_RULES = ("aepo-figure-2",), ("reinforce", "grpo", "aepo")
+LINKED_FIGURES, LINKED_RULES = ("aepo-figure-2", "aepo-theorem-4-3"), ("reinforce", "grpo", "aepo")
 """The figures and rules that hand-written pages link to, and two rules more."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import subprocess
@@ -11,9 +10,8 @@ import sys
 from pathlib import Path
 
 from entropy_theory.support import cores
-from entropy_theory.support.results import write_text
 from entropy_theory.support.user_errors import need
-from entropy_theory.verification.formula.plain import latex_to_text
+from paper_figures.site import search
 
 
 def build(source: Path, output: Path, *, jobs: int | None = None) -> Path:
@@ -43,15 +41,5 @@ def build(source: Path, output: Path, *, jobs: int | None = None) -> Path:
             f"cannot write {output} ({full}): free some space or choose another output directory")
     if run.returncode:
         raise ValueError(f"Sphinx found faults in {source}, listed above: mend what made these pages")
-    _without_latex(output / "searchindex.js")
+    search.finish(output)
     return output / "index.html"
-
-
-def _without_latex(index: Path) -> None:
-    """Rewrite the titles that a search shows, in which Sphinx leaves the LaTeX of formulas."""
-    before, found, after = index.read_text(encoding="utf-8").partition("{")
-    body, end = found + after[: after.rindex("}") + 1], after[after.rindex("}") + 1 :]
-    known = json.loads(body)
-    known["titles"] = [latex_to_text(title) for title in known["titles"]]
-    known["alltitles"] = {latex_to_text(title): places for title, places in known["alltitles"].items()}
-    write_text(index, f"{before}{json.dumps(known, separators=(',', ':'), ensure_ascii=False)}{end}")

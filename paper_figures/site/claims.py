@@ -34,7 +34,6 @@ from paper_figures.site.markup import (
     figure_page,
     folded,
     formula,
-    included,
     link,
     module_docstring,
     orphan,
@@ -42,7 +41,6 @@ from paper_figures.site.markup import (
     source,
     table,
     text,
-    wrapped,
 )
 from paper_figures.verdict import AGAINST
 
@@ -114,7 +112,6 @@ def _page(
     claim: Claim, record: Mapping[str, Any], file: Path, figures: Sequence[Mapping[str, Any]],
     groups: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] | None,
 ) -> str:
-    source_link, source_text = source(file, claim_page(claim.id))
     read = record.get("read", {})
     facts = [
         ("printed proof", text(PRINTED_PROOFS.get(record["printed_proof"], record["printed_proof"]))),
@@ -123,7 +120,7 @@ def _page(
                             "by nobody yet against the formal statement as it is now")),
         ("figures", "\n\n".join(f"{link(figure['label'], figure_page(figure['name']))} {badges(figure)}"
                                 for figure in figures)),
-        ("source", source_link),
+        ("source", source(file)),
     ]
     parts = [
         f"# {text(claim.title)}", "", *_sentence(claim), *_verdict(claim, record),
@@ -144,7 +141,7 @@ def _page(
     if claim.mutants:
         parts += ["## Wrong variants that the checks must reject", "",
                   "\n".join(f"- {text(mutant.name)}" for mutant in claim.mutants), ""]
-    return "\n".join([*parts, *_contest(claim, record, file), source_text])
+    return "\n".join([*parts, *_contest(claim, record, file)])
 
 
 def _sentence(claim: Claim) -> list[str]:
@@ -232,15 +229,15 @@ def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
              + ("Weights are the exponentials of the logits. " if "weights" in found else "")
              + ("Answers count from 1." if "correct" in found else ""), "",
              fenced(f"{describe(found)}\nmargin {found['margin_interval']}"),
-             f"`policy-entropy claims {claim.id}` computes it again.", ""]
+             f"`policy-entropy claims {claim.id} --recheck` computes it again.", ""]
     proof = refutations.refutation_of(claim, found)
     if proof is None or not refutations.theorem(claim, found):
         return lines
     return [*lines, "The proof kernel accepted that the statement is false: "
             f"`{FORMAL}/{proof.own}`. `policy-entropy prove --refuted {claim.id}` checks it again.", "",
             folded("The statement and its negation, as the kernel reads them",
-                   fenced(proof.statement, "coq")),
-            folded(f"The refutation: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
+                   fenced(proof.statement)),
+            f"The refutation: `{FORMAL}/{proof.own}`.", ""]
 
 
 def _kernel(claim: Claim) -> list[str]:
@@ -261,18 +258,18 @@ def _kernel(claim: Claim) -> list[str]:
     axioms = ", ".join(f"`{axiom.rpartition('.')[2]}`" for axiom in known["axioms"])
     lines += ["", f"Axioms: {axioms or 'none'}. `policy-entropy prove {claim.id}` checks it again. "
               f"Digest of statement, proof and library: `{proof.digest[:16]}`.", ""]
-    shown = fenced(proof.statement, "coq")
+    shown = fenced(proof.statement)
     if len(proof.statement.splitlines()) > LONG:
         shown = folded("The statement as the kernel reads it: "
                        f"{FORMAL}/trusted/Statements/{proof.place}.v", shown)
     beside = f"trusted/Theorems/{proof.place}.v"
     if beside in proof.needs:
         shown += folded(f"What is proved beside it: {FORMAL}/{beside}",
-                        fenced(proof.needs[beside], "coq"))
+                        fenced(proof.needs[beside]))
     library = proofs.formal_folder() / "proofs" / "library"
     return [*lines, shown,
             folded("The lemmas that it rests on", lemmas.rests_on(proof.path, library)),
-            folded(f"The proof: {FORMAL}/{proof.own}", included(proof.path, "coq"))]
+            f"The proof: `{FORMAL}/{proof.own}`.", ""]
 
 
 def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
@@ -299,7 +296,7 @@ def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
         "Without `--profile smoke` the search is larger. "
         f"To judge a reading of your own, copy `{place}`, change it, and run `policy-entropy check "
         f"{file.name}`. To contest it in public, open an issue of the repository with this text:", "",
-        wrapped("\n".join(issue)),
+        fenced("\n".join(issue)),
     ]
 
 

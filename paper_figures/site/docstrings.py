@@ -6,7 +6,6 @@ of a section such as ``Args:`` is shown as it stands, and ``*``, ``_`` and ``|``
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import re
 from itertools import groupby
@@ -15,9 +14,7 @@ from textwrap import dedent, indent
 from typing import Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 from paper_figures.site.markup import EMPHASIS, blocks
 
@@ -72,43 +69,25 @@ def _escaped(source: str) -> str:
 def _process(
     app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
 ) -> None:
-    # napoleon takes what stands before a colon in a field's first line for its type.
-    lines[:] = ["", *converted(lines)] if what in ("attribute", "data", "property") else converted(lines)
+    # napoleon takes what stands before a colon in a field's first line for its type: here, in nothing.
+    nothing = ["\\ "] if what in ("attribute", "data", "property") else []
+    lines[:] = [*nothing, *converted(lines)]
 
 
 def _leave_the_environment(app: Sphinx, page: nodes.document) -> None:
     """Have a page's nodes belong to it: MyST leaves those of docstrings in a document of their own.
 
-    Its settings hold all that Sphinx knows, which would be stored with each page: 2 MB of each. What is
-    described without being indexed gets its anchor, to which the page with its source leads.
+    Its settings hold all that Sphinx knows, which would be stored with each page: 2 MB of each.
     """
     for node in page.findall():
         node.document = page
-        if isinstance(node, addnodes.desc_signature) and not node["ids"] and node.get("module"):
-            node["ids"].append(f"{node['module']}.{node['fullname']}")
-
-
-def _drop_undocumented(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Leave modules of other packages out of the pages of sources that viewcode makes.
-
-    viewcode keeps each module that a documented name was imported from, and drops one that documents
-    nothing when the next page is read; of processes that read pages side by side, none reads all. Links
-    back lead to the names of the module itself, not of the first one that imported from it.
-    """
-    modules: dict[str, Any] = getattr(env, "_viewcode_modules", {})
-    for name, entry in list(modules.items()):
-        if entry and entry[2]:
-            modules[name] = (*entry[:3], name)
-        elif entry:
-            del modules[name]
-    return []
 
 
 def _import_once(app: Sphinx) -> None:
     """Import what the reference describes, here: each batch of pages is read in a process of its own."""
     for page in Path(app.srcdir, "reference").glob("*.md"):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(page.stem)
+        for name in re.findall(r"automodule:: (\S+)", page.read_text(encoding="utf-8")):
+            importlib.import_module(name)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -116,5 +95,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _import_once)
     app.connect("autodoc-process-docstring", _process, priority=400)
     app.connect("doctree-read", _leave_the_environment)
-    app.connect("env-updated", _drop_undocumented)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import gzip
+import io
+import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from entropy_theory.verification.claim import Claim
+from paper_figures.aepo import theorem_4_3_sign_map
 from paper_figures.catalog import FIGURES
+from paper_figures.drawing.style import style
 from paper_figures.reproduce.stages import SIMULATIONS
 from paper_figures.site.bandit import live
 from paper_figures.site.claims import badges, opposed, records
@@ -23,17 +29,29 @@ from paper_figures.site.markup import (
     figure_page,
     link,
     module_docstring,
+    orphan,
+    places,
     source,
     table,
     text,
 )
 from paper_figures.verdict import RULE, STANDINGS, Verdict
 
-PLACE = re.compile(
-    r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Equation|Eq\.) (\d+(?:\.\d+)?)")
 CLAIM_ID = re.compile(r"\b[a-z]+(?:-[a-z]+)*\.[a-z0-9][a-z0-9.-]*[a-z0-9]\b")
 PAPERS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt"}
 """How claims and figures of one paper begin: the claims' ids, and the figures' sources."""
+
+
+def _rounded(drawing: bytes) -> bytes:
+    """Return an SVG with places to the hundredth of a point; matplotlib writes them to the millionth."""
+    return re.sub(rb'(?<= d=")[^"]*|(?<= [xy]=")[^"]*', lambda found: b" ".join(re.sub(
+        rb"(\.\d\d)\d+", rb"\1", found[0]).split()), drawing)
+
+
+FILES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    ".svg": (".svg", _rounded), "-panel.png": ("-panel.png", bytes),
+    ".csv": (".csv.gz", functools.partial(gzip.compress, mtime=0))}
+"""What of a figure's files the site has: their ends there, and what makes them small."""
 
 
 def claims_of(name: str, claims: Mapping[str, Claim]) -> list[str]:
@@ -47,16 +65,12 @@ def claims_of(name: str, claims: Mapping[str, Claim]) -> list[str]:
     words = "\n".join((figure.source, figure.title, figure.paper, figure.ours, _docstring(name)))
     ids = {*figure.claims, *(i for result in RESULTS if name in result.figures for i in result.claims),
            *CLAIM_ID.findall(words)}
-    places = set(_places(words))
+    named = set(places(words))
     paper = next((p for p, start in PAPERS.items() if figure.source.startswith(start)), None)
     return [
         i for i, claim in claims.items()
-        if i in ids or (i.split(".")[0] == paper and places & set(_places(claim.source)))
+        if i in ids or (i.split(".")[0] == paper and named & set(places(claim.source)))
     ]
-
-
-def _places(words: str) -> list[str]:
-    return [f"{'Equation' if kind == 'Eq.' else kind} {number}" for kind, number in PLACE.findall(words)]
 
 
 def pages(
@@ -70,19 +84,30 @@ def pages(
         results: folder with figures/, as far as they were made.
         pictures: folder of the site's source for the drawings.
     """
-    made = {}
+    made: dict[str, list[str]] = {}
     shown = [figure for group in groups for figure in group["figures"]]
     for figure in shown:
-        drawing = results / "figures" / f"{figure['name']}.svg"
-        if figure["made"] and drawing.exists():
-            pictures.mkdir(parents=True, exist_ok=True)
-            made[figure["name"]] = pictures / drawing.name
-            made[figure["name"]].write_bytes(drawing.read_bytes())
+        name = figure["name"]
+        pictures.mkdir(parents=True, exist_ok=True)
+        (pictures / f"{name}.ipynb").write_text(notebook(name), encoding="utf-8")
+        made[name] = []
+        for end, (shown_end, packed) in FILES.items():
+            file = results / "figures" / f"{name}{end}"
+            if figure["made"] and file.exists():
+                made[name].append(f"{name}{shown_end}")
+                (pictures / made[name][-1]).write_bytes(packed(file.read_bytes()))
     written = {
-        figure_page(f["name"]): _page(f, claims_of(f["name"], claims), claims, f["name"] in made)
+        figure_page(f["name"]): orphan(_page(f, claims_of(f["name"], claims), claims, made[f["name"]]))
         for f in shown
     }
     return {**written, "figures/index": _gallery(groups, made)}
+
+
+def front() -> bytes:
+    """Return the picture of the first page."""
+    with io.BytesIO() as drawn, style():
+        theorem_4_3_sign_map.front().savefig(drawn, format="svg", metadata={"Date": None})
+        return drawn.getvalue()
 
 
 def _paper(source: str) -> str:
@@ -91,7 +116,7 @@ def _paper(source: str) -> str:
     return "" if prefix is None else link(SOURCES[prefix][1], f"papers/{prefix}")
 
 
-def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> str:
+def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Sequence[str]]) -> str:
     parts = ["# Gallery", "",
              "Every figure and table, redrawn from what was computed here, with what the paper finds and "
              "what we find. A verdict follows from the plotted numbers by criteria that stand on the "
@@ -101,16 +126,15 @@ def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Path]) -> s
         parts += [f"## {text(group['title'])}", "", ":::::{container} gallery"]
         for figure in group["figures"]:
             name = figure["name"]
-            picture = (f"```{{image}} /pictures/{name}.svg\n:alt: {figure['title']}\n"
-                       f":target: {name}.html\n```" if name in made else "")
+            picture = (f"```{{image}} /pictures/{name}-panel.png\n:alt: {figure['title']}\n"
+                       f":target: {name}.html\n```" if f"{name}-panel.png" in made[name] else "")
             parts += ["::::{container} card", picture, "", link(figure["label"], figure_page(name)),
                       badges(figure), "", text(figure["title"]), "",
                       *_findings(figure),
                       *([_criteria(figure)] if figure["criteria"] and not figure["headline"] else []),
                       *([] if figure["problem"] else [f"[contest this]({name}.md#contest-this)"]), "::::"]
         parts += [":::::", ""]
-    hidden = "\n".join(figure["name"] for group in groups for figure in group["figures"])
-    return "\n".join([*parts, fenced(f":hidden:\n\n{hidden}", "{toctree}")])
+    return "\n".join(parts)
 
 
 def _findings(figure: Mapping[str, Any]) -> list[str]:
@@ -152,7 +176,7 @@ def _contest(figure: Mapping[str, Any], source_link: str) -> list[str]:
         "## Contest this", "",
         "A criterion may be wrong, a setting not the paper's, or a number not come out. Each can be "
         "shown with the following.", "",
-        *(f"- `{command}`" for command in _commands(figure)),
+        *(f"- `{command}`" for command in (*_simulations(figure), _command(name), *_recipes(figure))),
         f"- numbers: `figures/{name}.csv`, with digest `{figure['digest'][:16]}`; criteria and verdicts: "
         f"`figures/{name}.json`",
         f"- criteria in code: {source_link}, function `finding`; the rule: `paper_figures/verdict.py`",
@@ -162,19 +186,22 @@ def _contest(figure: Mapping[str, Any], source_link: str) -> list[str]:
 
 
 def _page(
-    figure: Mapping[str, Any], about: Sequence[str], claims: Mapping[str, Claim], has_picture: bool
+    figure: Mapping[str, Any], about: Sequence[str], claims: Mapping[str, Claim], files: Sequence[str]
 ) -> str:
     name, found = figure["name"], records(claims)
+    has_picture, has_data = f"{name}.svg" in files, f"{name}.csv.gz" in files
     file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
-    source_link, source_text = source(file, figure_page(name))
     facts = [
         ("verdict", badges(figure)),
         ("drawn from", text(", ".join(figure["evidence"]))),
         ("paper's page", _paper(figure["source"])),
         ("statements", "\n\n".join(stated(claims[i], found[i]["verdict"], figure) for i in about)),
         ("stage", text(_stages(file))),
-        ("source", source_link),
-        ("make it", "\n\n".join(f"`{command}`" for command in _commands(figure))),
+        ("make it, and the simulations that it lacks", f"`{_command(name)}`"),
+        ("run it at more size", "\n\n".join(f"`{command}`" for command in _recipes(figure))),
+        ("download", ", ".join([
+            f"code {source(file)}", f"notebook {{download}}`{name}.ipynb </pictures/{name}.ipynb>`",
+            *([f"data {{download}}`{name}.csv.gz </pictures/{name}.csv.gz>`"] if has_data else [])])),
     ]
     parts = [f"# {text(figure['source'])}: {text(figure['title'])}", "", *_findings(figure)]
     if figure["problem"]:
@@ -199,12 +226,11 @@ def _page(
             judged = all(one["verdict"] not in STANDINGS for one in figure["verdicts"])
             parts += ["## How the verdict is reached" if judged else "## Criteria of the headline", "",
                       text(RULE) if judged else "", "", _criteria(figure)]
-        parts += _contest(figure, source_link)
+        parts += _contest(figure, source(file))
         parts += ["## Where the data come from", "",
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]
-    parts += ["## What was done", "", docstring(_docstring(name)),
-              source_text]
+    parts += ["## What was done", "", docstring(_docstring(name))]
     return "\n".join(parts)
 
 
@@ -215,11 +241,31 @@ def stated(claim: Claim, verdict: str, figure: Mapping[str, Any]) -> str:
     return f"{link(claim.title, claim_page(claim.id))} {badge(verdict)}{note}"
 
 
-def _commands(figure: Mapping[str, Any]) -> list[str]:
-    simulations = [r for r in figure["rerun"] if r.startswith("python")]
-    recipes = [f"python -m llm_bridge train --recipe {r}" for r in figure["rerun"]
-               if r not in simulations]
-    return [*simulations, f"python -m paper_figures build {figure['name']}", *recipes[:3]]
+def _command(name: str) -> str:
+    return f"policy-entropy figures {name}"
+
+
+def _simulations(figure: Mapping[str, Any]) -> list[str]:
+    return [r for r in figure["rerun"] if r.startswith("python")]
+
+
+def _recipes(figure: Mapping[str, Any]) -> list[str]:
+    recipes = [r for r in figure["rerun"] if not r.startswith("python")]
+    return [f"policy-entropy train --recipe {recipe}" for recipe in recipes[:3]]
+
+
+def notebook(name: str) -> str:
+    """Return a notebook that computes a figure's numbers, and draws it."""
+    draws = FIGURES[name].draw is not None
+    cells = (f"# Once, where the simulations that it needs are not there yet:\n# !{_command(name)}",
+             "%matplotlib inline\nfrom pathlib import Path\n\nfrom paper_figures.catalog import FIGURES\n"
+             f"from paper_figures.drawing.style import style\n\nfigure = FIGURES[\"{name}\"]\n"
+             "table = figure.data(Path(\"build\"))\ntable",
+             *(["with style():\n    drawing = figure.draw(table)\ndrawing"] if draws else []))
+    return json.dumps({
+        "cells": [{"cell_type": "code", "id": f"cell-{i}", "metadata": {}, "outputs": [],
+                   "execution_count": None, "source": cell} for i, cell in enumerate(cells)],
+        "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
 def _docstring(name: str) -> str:

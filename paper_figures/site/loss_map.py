@@ -17,7 +17,7 @@ from llm_bridge.conformance import record
 from paper_figures.extensions import effect_of_every_rule as effects
 from paper_figures.figure import MissingInputError
 from paper_figures.site import loss_pictures
-from paper_figures.site.markup import blocks, fenced, folded, link, table, text, wrapped
+from paper_figures.site.markup import blocks, fenced, folded, link, table, text
 
 HEADERS = (
     "rule", "formula", "first order", "measured effect", "entropy", "off policy", "costs", "claims",
@@ -91,7 +91,7 @@ def _formula(name: str) -> str:
     documented = inspect.getdoc(inspect.getmodule(RULES[name])) or ""
     shown = next((lines for is_literal, lines in blocks(documented) if is_literal), [])
     return f"{text(described.headline(RULES[name]))}\n\n" + (
-        folded("formula", wrapped(inspect.cleandoc("\n".join(shown)))) if shown else "")
+        folded("formula", fenced(inspect.cleandoc("\n".join(shown)))) if shown else "")
 
 
 @functools.cache

@@ -14,6 +14,9 @@ SPECIAL = re.compile(r"([\\`*_<>\[\]{}|#~^!])")
 EMPHASIS = r"(?<![\w|*\\])\*\w(?:[^*|\n]*\w)?\*(?![\w*])"
 SPAN = re.compile(rf"(\$[^$]+\$|``[^`]+``|`[^`]+`|{EMPHASIS})")
 BULLET = re.compile(r"(?:[-*]|\d+\.) ")
+PLACE = re.compile(
+    r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Algorithm|Equation|Eq\.) (\d+(?:\.\d+)?)")
+LINKED_FILE = re.compile(r"</code/([^>]+)>")
 RULED = re.compile(r"=+( +=+)+$")
 """The line above a table."""
 
@@ -62,11 +65,6 @@ def fenced(content: str, info: str = "text") -> str:
     return f"{fence}{info}\n{content.rstrip()}\n{fence}\n"
 
 
-def wrapped(content: str) -> str:
-    """Return text as a block whose long lines wrap."""
-    return fenced(f":class: wrapped\n\n{content}", "{code-block} text")
-
-
 def link(shown: str, page: str) -> str:
     """Return a link to a page of the site, by its name from the top and without ending."""
     return f"[{text(shown)}](/{page}.md)"
@@ -96,6 +94,11 @@ def figure_page(name: str) -> str:
 def badge(verdict: str, says: str = "") -> str:
     """Return a verdict as a colored label, with other words on it if ``says`` is given."""
     return f"[{text(says or verdict)}]{{.badge .{slug(verdict)}}}"
+
+
+def places(words: str) -> list[str]:
+    """Return the theorems, figures, tables and the like of a paper that words name."""
+    return [f"{'Equation' if kind == 'Eq.' else kind} {number}" for kind, number in PLACE.findall(words)]
 
 
 def slug(words: str) -> str:
@@ -134,19 +137,10 @@ def folded(summary: str, content: str) -> str:
             "```{raw} html\n</details>\n```\n")
 
 
-def included(path: Path, language: str) -> str:
-    """Return a file's text as a block of code."""
-    return fenced(path.read_text(encoding="utf-8"), language)
-
-
-def source(path: Path, page: str) -> tuple[str, str]:
-    """Return a link to a Python file's text and, for the foot of the same page, that text, folded.
-
-    Browsers unfold what a link leads to.
-    """
-    name, place = path.relative_to(ROOT), f"source-{slug(page)}"
-    content = fenced(f":name: {place}\n\n{path.read_text(encoding='utf-8')}", "{code-block} python")
-    return f"[`{name}`](#{place})", folded(f"Source: {name}", content)
+def source(path: Path) -> str:
+    """Return a link to a file of the repository, which `pages.write` puts beside the pages."""
+    name = path.relative_to(ROOT)
+    return f"{{download}}`{name} </code/{name}>`"
 
 
 def docstring(source: str) -> str:
@@ -164,13 +158,11 @@ def docstring(source: str) -> str:
 
 
 def _shown(lines: list[str]) -> str:
-    """Return an example, a table or a formula of a docstring; a formula's long lines wrap."""
+    """Return an example, a table or a formula of a docstring."""
     content = inspect.cleandoc("\n".join(lines))
     if content.startswith(">>>"):
         return fenced(content, "pycon")
-    if any(RULED.match(line) for line in lines):
-        return fenced(content)
-    return wrapped(content)
+    return fenced(content)
 
 
 def blocks(source: str) -> list[tuple[bool, list[str]]]:

@@ -137,7 +137,8 @@ def _page(file: Path, outputs: list[list[dict[str, Any]]] | None) -> str:
         code += 1
     state = "with what it printed and drew when this site was built" if outputs is not None else (
         "without its outputs: `make reproduce` executes it, and its site shows them, which takes minutes")
-    return "\n\n".join([parts[0], f"*This page shows `paper_figures/notebooks/{file.name}` {state}.*",
+    place = f"paper_figures/notebooks/{file.name}"
+    return "\n\n".join([parts[0], f"This page shows {{download}}`{place} </code/{place}>`, {state}.",
                         *parts[1:]]) + "\n"
 
 

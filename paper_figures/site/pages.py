@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from paper_figures.site import (
     claims,
     figures,
     found,
+    logged,
     markup,
     notebooks,
     papers,
@@ -24,6 +24,7 @@ from paper_figures.site import (
     reference,
     rules,
     run,
+    search,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +94,8 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
         "bandit": bandit.page(selection.claims),
         "run": run.page(results, records.read_result(results / "reproduce.json")),
     }
+    by_hand = {path.relative_to(WRITTEN).with_suffix("").as_posix() for path in WRITTEN.rglob("*.md")}
+    generated["logged"] = logged.page(generated.keys() | by_hand)
     contents = {source / f"{name}.md": page.encode() for name, page in generated.items()}
     contents |= {source / path.relative_to(WRITTEN): path.read_bytes()
                  for path in WRITTEN.rglob("*") if path.is_file()}
@@ -100,11 +103,17 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
                  for name, drawing in notebooks.pictures(outputs).items()}
     contents |= {source / "static" / name: content for name, content in bandit.files().items()}
     contents |= {source / name: (ROOT / path).read_bytes() for path, name in AT_THE_TOP.items()}
-    contents |= {path: markup.linked(content.decode(), selection.claims).encode()
-                 for path, content in contents.items() if path.suffix == ".md"}
+    contents |= {source / "code" / name: (ROOT / name).read_bytes() for page in generated.values()
+                 for name in markup.LINKED_FILE.findall(page)}
+    called = search.names(selection.claims, shown, selection.rules)
+    contents |= {path: search.indexed(
+        markup.linked(content.decode(), selection.claims),
+        called.get(path.relative_to(source).with_suffix("").as_posix(), ())).encode()
+        for path, content in contents.items() if path.suffix == ".md"}
     for old in source.rglob("*"):
         if old.is_file() and old not in contents and old.parent != source / "pictures":
             old.unlink()
+    contents[source / "pictures" / "front.svg"] = figures.front()
     for path, content in contents.items():
         if not (path.exists() and path.read_bytes() == content):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,10 +124,8 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
 
 
 def _drop_pictures(folder: Path, shown: Sequence[Mapping[str, object]]) -> None:
-    """Delete drawings of figures that are no longer made; without figures the folder goes."""
-    made = {f"{f['name']}.svg" for f in shown if f["made"]}
-    for path in folder.glob("*.svg"):
-        if path.name not in made:
+    """Delete the files of figures that there are no longer."""
+    made = {"front", *(f["name"] for f in shown)}
+    for path in folder.iterdir():
+        if path.name.split(".")[0].removesuffix("-panel") not in made:
             path.unlink()
-    if folder.is_dir() and not any(folder.iterdir()):
-        shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""The API reference: a page per module, from its docstrings."""
+"""The API reference: a page per package, from its docstrings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from entropy_theory.support.user_errors import EXTRA_OF
-from paper_figures.site.markup import docstring, fenced, link, module_docstring, orphan, table, text
+from paper_figures.site.markup import (
+    docstring,
+    fenced,
+    module_docstring,
+    orphan,
+    slug,
+    table,
+    text,
+)
 
 ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
 ELSEWHERE = ("entropy_theory.claims.", "paper_figures.aepo", "paper_figures.aent",
-             "paper_figures.entropy_mechanism", "paper_figures.extensions")
-"""What has pages of its own: claims and figures."""
+             "paper_figures.entropy_mechanism", "paper_figures.extensions", "paper_figures.site.",
+             "paper_figures.reproduce.")
+"""What has pages of its own, as claims and figures, and what makes these pages."""
 
 
 def modules() -> list[str]:
@@ -30,16 +39,23 @@ def modules() -> list[str]:
 
 
 def pages(names: Iterable[str]) -> dict[str, str]:
-    """Return the pages of modules and their index, by name."""
-    chosen = list(names)
+    """Return a page for each package with its modules, and their index, by name."""
+    chosen, packages = list(names), dict[str, list[str]]()
+    for name in chosen:
+        packages.setdefault(".".join(name.split(".")[:2]), []).append(name)
     parts = ["# API reference", "", "Every public module, with the first sentence of its docstring.", ""]
     for room in ROOMS:
-        own = [name for name in chosen if name.split(".")[0] == room]
-        rows = [(link(name, f"reference/{name}"), text(_headline(name))) for name in own]
+        rows = [(f"[{text(name)}](#{_label(name)})", text(_headline(name)))
+                for name in chosen if name.split(".")[0] == room]
         parts += [f"## {text(room)}", "", table(("module", "what it is"), rows, (2, 4),
-                        css="filterable")] if own else []
-    written = {f"reference/{name}": orphan(_page(name)) for name in chosen}
+                        css="filterable")] if rows else []
+    written = {f"reference/{package}": orphan("\n".join([f"# {text(package)}\n", *map(_module, modules)]))
+               for package, modules in packages.items()}
     return {**written, "reference/index": "\n".join(parts)}
+
+
+def _label(name: str) -> str:
+    return f"module-of-{slug(name)}"
 
 
 def _headline(name: str) -> str:
@@ -53,8 +69,8 @@ def _file(name: str) -> Path:
     return Path(spec.origin)
 
 
-def _page(name: str) -> str:
-    head = f"# {text(name)}\n\n"
+def _module(name: str) -> str:
+    head = f"({_label(name)})=\n## {text(name)}\n\n"
     try:
         importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -12,7 +12,7 @@ from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.conformance import record
 from paper_figures.site import bandit, loss_map, traced_rules
-from paper_figures.site.markup import docstring, fenced, link, source, table, text
+from paper_figures.site.markup import docstring, fenced, link, orphan, source, table, text
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ROOT / "docs" / "engines.md"
@@ -26,7 +26,7 @@ def page_name(name: str) -> str:
 def pages(names: Iterable[str] = tuple(RULES), results: Path = Path("build")) -> dict[str, str]:
     """Return the pages of update rules and the map of all, by name."""
     chosen = list(names)
-    return {**{page_name(name): _page(name) for name in chosen},
+    return {**{page_name(name): orphan(_page(name)) for name in chosen},
             "rules/index": loss_map.page(chosen, results)}
 
 
@@ -70,7 +70,7 @@ def _page(name: str) -> str:
         f"What the words mean: {link('which engine runs what', 'engines')}. It reads "
         + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
            if required else "rewards and log-probabilities alone."), "",
-        source(file, page_name(name))[1],
+        f"Source: {source(file)}.",
     ]
     return "\n".join(parts)
 

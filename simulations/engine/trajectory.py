@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_theory.support.notebook import card
 from simulations.engine.array_types import (
     ByRecord,
     ByRecordAndState,
@@ -97,6 +98,12 @@ class Trajectory:
     """The logits of each record, [records, runs, states, actions]; empty unless asked for."""
     forecasts: Forecasts | None = None
     """The forecasts of each recorded step but the last, if asked for."""
+
+    def _repr_html_(self) -> str:
+        shown = ("entropy", "reward", "entropy_within_correct", "distinct_answers", "response_length")
+        means = {name: getattr(self, name).mean(axis=1) for name in shown}
+        return card(f"{self.entropy.shape[1]} runs, {self.step[-1]} steps: means, first to last", {
+            name.replace("_", " "): f"{mean[0]:.4g} → {mean[-1]:.4g}" for name, mean in means.items()})
 
     def take_runs(self, index: np.ndarray) -> Trajectory:
         """Return the trajectory of some of the runs."""

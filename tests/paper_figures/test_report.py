@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from paper_figures.site import run
 from paper_figures.site.ledger import evidence
-from paper_figures.site.mathematics import Formulas
+from paper_figures.site.mathematics import formula
 from paper_figures.site.records import figures
 from tests.paper_figures.conftest import write_run
 
@@ -32,17 +33,15 @@ def test_evidence_stands_in_groups() -> None:
                      ("", "mutant 'sign': rejected", 3)]
 
 
-def test_formulas_are_drawn_and_a_broken_one_stands_as_source() -> None:
-    """LaTeX that mathtext cannot set must not stop a page, nor vanish."""
-    formulas = Formulas()
-    text = formulas.text(
-        r"For $T' > T$: $H(\pi^{T'}) > H(\pi^{T})$, and $\begin{cases}0\end{cases}$.")
-    assert text.count("<svg") == 2
-    assert "<code" not in Formulas().text(r"$\frac1{n-1}$ and $\frac p{1 - p}$, $\frac{n+2}4$, $\frac12$")
-    assert formulas.broken == [r"\begin{cases}0\end{cases}"]
-    assert r'<code class="latex">\begin{cases}0\end{cases}</code>' in text
-    used = set(re.findall(r'href="#(g\w+)"', text))
-    assert used == set(re.findall(r'<path id="(g\w+)"', formulas.definitions()))
+def test_formulas_are_set_and_a_broken_one_is_an_error() -> None:
+    """LaTeX that docutils reads otherwise than TeX, or not at all: a page with a hole, or false."""
+    assert formula(r"\frac12") == formula(r"\frac{1}{2}").replace(r"\frac{1}{2}", r"\frac12")
+    assert "<mfrac><mi>p</mi><mrow><mn>1</mn><mo>" in formula(r"\frac p{1 - p}")
+    assert "<mtext>own rate</mtext>" in formula(r"\mathrm{own\,rate}")
+    assert formula(r"\log n").count("<mspace") == 1
+    assert formula(r"\log(n)").count("<mspace") == 0
+    with pytest.raises(ValueError, match="cannot set"):
+        formula(r"\nosuchcommand")
 
 
 def test_failed_and_missing_figures_say_why(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import shutil
@@ -13,11 +12,11 @@ from html import unescape
 from html.parser import HTMLParser
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 from urllib.parse import unquote
 
 import numpy as np
+import pandas
 import pytest
 from packaging.requirements import Requirement
 
@@ -31,6 +30,7 @@ from paper_figures.site import (
     docstrings,
     figures,
     found,
+    logged,
     loss_map,
     loss_pictures,
     markup,
@@ -40,7 +40,8 @@ from paper_figures.site import (
 )
 from paper_figures.site import claims as claim_pages
 from paper_figures.site.__main__ import DOCUMENTED as CLAIMS
-from paper_figures.site.mathematics import Formulas
+from paper_figures.site.__main__ import LINKED_FIGURES
+from paper_figures.site.mathematics import formula
 
 pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
 ROOT = Path(__file__).parents[2]
@@ -88,7 +89,7 @@ MAPPED = ("aepo", "reinforce", "grpo", "dppo", "cispo", "entropy-bonus", "refere
 def site(tmp_path_factory, simulated):
     results = tmp_path_factory.mktemp("results")
     build_figure(FIGURES["aepo-figure-2"], simulated("aepo_figure_2"), results / "figures", ("svg",))
-    selection = pages.some(CLAIMS, ("aepo-figure-2", "aepo-table-1"), MAPPED,
+    selection = pages.some(CLAIMS, (*LINKED_FIGURES, "aepo-table-1"), MAPPED,
                            ("entropy_theory.policy", "entropy_theory.token_batch"))
     folder = tmp_path_factory.mktemp("site")
     pages.write(selection, results, folder / "source")
@@ -114,31 +115,16 @@ def test_every_internal_link_leads_to_a_page_and_a_place(site):
     assert not broken, "\n".join(broken)
 
 
-FORMULA = re.compile(r'<svg class="formula" role="img" aria-label="([^"]*)".*?</svg>', re.DOTALL)
-OUTLINE = re.compile(r'<path id="(\w+)" d="([^"]*)"')
-USE = re.compile(r'<use href="#(\w+)" transform="([^"]*)"')
+FORMULA = re.compile(r'<math alttext="([^"]*)">.*?</math>', re.DOTALL)
 
 
-@functools.cache
-def drawn(latex):
-    """The outlines and places of a formula that is set by itself."""
-    alone = Formulas()
-    uses = USE.findall(alone.formula(latex))
-    outlines = dict(OUTLINE.findall(alone.definitions()))
-    return [(outlines[glyph], place) for glyph, place in uses]
-
-
-def test_every_formula_is_drawn_as_its_source(site):
-    """In a page's contents glyphs were named anew, so that letters of other formulas stood there."""
+def test_every_formula_is_set_from_its_source(site):
+    """In a page's contents letters of other formulas stood, as glyphs were named anew there."""
     in_contents = 0
     for path in (site / "formulas.html", site / "claims" / "aepo.theorem-4.3b.html"):
         text = path.read_text(encoding="utf-8")
-        outlines: dict[str, str] = {}
-        for name, outline in OUTLINE.findall(text):
-            assert outlines.setdefault(name, outline) == outline, f"{path.name}: two outlines are {name}"
-        for formula in FORMULA.finditer(text):
-            shown = [(outlines.get(glyph), place) for glyph, place in USE.findall(formula[0])]
-            assert shown == drawn(unescape(formula[1])), f"{path.name}: {formula[1]}"
+        for one in FORMULA.finditer(text):
+            assert one[0] == formula(unescape(one[1])), path.name
         contents = text.partition('<div class="toc-tree">')[2].partition("</aside>")[0]
         in_contents += len(FORMULA.findall(contents))
     assert in_contents == 3
@@ -147,7 +133,7 @@ def test_every_formula_is_drawn_as_its_source(site):
 def test_no_formula_is_left_as_source(site):
     """Text that a reader sees, titles included, holds no formula between dollar signs."""
     for path in site.rglob("*.html"):
-        seen = re.sub(r"<(script|style|svg|code|pre)\b.*?</\1>", "", path.read_text(encoding="utf-8"),
+        seen = re.sub(r"<(script|style|code|pre)\b.*?</\1>", "", path.read_text(encoding="utf-8"),
                       flags=re.DOTALL)
         seen = unescape(re.sub(r"<[^>]*>", " ", seen))
         left = re.search(r".{0,40}\$[^$]{1,60}\$.{0,40}", seen)
@@ -178,9 +164,8 @@ def test_a_claims_page_holds_what_the_ledger_and_the_kernel_say(site):
     page = (site / "claims" / "aepo.high-temperature-raises.html").read_text()
     for said in ("true with a hypothesis", "weights=(1,2) correct={2} temperature=2", "sig_forall_dec",
                  "entropy_theory/claims/aepo/high_temperature_raises.py",
-                 "figures/aepo-figure-2.html", 'class="formula"'):
+                 "figures/aepo-figure-2.html", "<math"):
         assert said in page, said
-    assert "<code class=\"latex\">" not in page
 
 
 def test_a_rules_page_has_every_option_with_its_meaning():
@@ -228,23 +213,11 @@ def test_every_figure_shows_a_claim_and_is_linked_from_it(tmp_path):
             assert there == back == (claim_id in shown), (name, claim_id)
 
 
-def test_modules_that_document_nothing_are_left_out():
-    """Which of them are left over depends on how pages fall to processes."""
-    name = "entropy_theory.policy"
-    kept = {name: ("code", {}, {"entropy": "a page"}, name), "unreadable": False}
-    app, importing = mock.Mock(), ("code", {}, {"entropy": "a page"}, "entropy_theory.forecast")
-    env = SimpleNamespace(_viewcode_modules={**kept, name: importing, "typing": ("code", {}, {}, "")})
-    docstrings.setup(app)
-    (event, handler), _ = app.connect.call_args
-    assert event == "env-updated"
-    assert list(handler(app, env)) == []
-    assert env._viewcode_modules == kept
-
-
 def test_a_fault_ends_the_build(tmp_path):
     """A formula that cannot be set, or a link to nowhere, must not become a page with a hole."""
     shutil.copytree(pages.WRITTEN / "static", tmp_path / "source" / "static")
-    shutil.copy(pages.WRITTEN / "conf.py", tmp_path / "source")
+    for name in ("conf.py", "search.js"):
+        shutil.copy(pages.WRITTEN / name, tmp_path / "source")
     (tmp_path / "source" / "index.md").write_text("# A page\n\n{math}`\\nosuchcommand`\n")
     with pytest.raises(ValueError, match="Sphinx found faults"):
         building.build(tmp_path / "source", tmp_path / "docs")
@@ -358,6 +331,25 @@ def test_pages_open_from_disk_without_an_error(opened):
     opened("search", "?q=tempered", **options).wait_for_selector("ul.search li a")
 
 
+def test_a_figure_has_code_notebook_and_data_to_download(site):
+    links = [target for tag, target in links_of(site / "figures" / "aepo-figure-2.html").found]
+    kept = {Path(link).name: site / "figures" / link for link in links if "_downloads" in link}
+    code = "figure_2_tempered_reinforce.py"
+    assert {code, "aepo-figure-2.ipynb", "aepo-figure-2.csv.gz"} <= kept.keys()
+    assert len(pandas.read_csv(kept["aepo-figure-2.csv.gz"])) > 10
+    assert (site / "_images" / "aepo-figure-2-panel.png").exists()
+    cells = json.loads(figures.notebook("aepo-theorem-4-3"))["cells"]
+    lines = [line for cell in cells for line in cell["source"].splitlines() if line[:1] not in "%#"]
+    exec("\n".join(lines), ran := {})  # what a kernel would run but for its own commands
+    assert ran["drawing"].axes
+
+
+def test_what_an_attribute_says_is_not_taken_for_its_type(site):
+    """"Findings of a policy that its steps have ruined: ..." stood as a type, up to the colon."""
+    for path in (site / "reference").glob("*.html"):
+        assert '">Type' not in path.read_text(encoding="utf-8")
+
+
 def test_filters_show_what_fits_and_say_how_many(opened):
     """A filter that hides the wrong rows, or whose effect a screen reader never hears of."""
     page = opened("claims/index")
@@ -373,11 +365,11 @@ def test_filters_show_what_fits_and_say_how_many(opened):
     assert rows.count() == 1
     gallery = opened("figures/index")
     cards = gallery.locator(".gallery > *:visible")
-    assert cards.count() == 2
+    assert cards.count() == 3
     gallery.get_by_label("Words to find").fill("no such words")
     assert cards.count() == 0
     assert gallery.locator("h2:visible").count() == 1  # of the table of verdicts
-    gallery.get_by_label("Words to find").fill("temper")
+    gallery.get_by_label("Words to find").fill("temperature-controlled")
     assert cards.count() == 1
 
 
@@ -449,3 +441,13 @@ def test_the_map_of_losses_names_engines_whose_own_function_was_compared():
     page = rules.pages(["sapo", "aepo"])["rules/index"]
     row = page[page.index("[sapo]"):page.index("[aepo]")]
     assert {"trl", "verl", "areal"} <= set(re.findall(r"\w+", row.split("\n  - ")[-1]))
+
+
+def test_every_metric_that_is_logged_has_words():
+    """A new metric without words; words on one that is gone."""
+    said = [name for metrics in logged.written().values() for name in metrics]
+    assert sorted(said) == sorted(logged.names())
+    page = logged.page({"hold_an_entropy"})
+    assert page.count("\n### ") == len(said)
+    assert "[hold an entropy](/hold_an_entropy.md)" in page
+    assert "how_to/verl" not in page

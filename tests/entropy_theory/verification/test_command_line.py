@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from entropy_theory import __main__ as main
+
 TRUE_CLAIM = '''
 from entropy_theory.verification import Claim, Reading, Statement, bandit_instances
 from entropy_theory.verification import arithmetic as ar
@@ -37,7 +39,7 @@ NAN = TRUE_CLAIM.replace("- ar.entropy(i.logits)", "* float('nan') * i.logits[..
 
 def test_list_is_one_line_a_claim():
     """In a process of its own, as a user starts it."""
-    shown = subprocess.run([sys.executable, "-m", "entropy_theory", "list"],
+    shown = subprocess.run([sys.executable, "-m", "entropy_theory", "claims"],
                            capture_output=True, text=True, timeout=300)
     status, out = shown.returncode, shown.stdout
     assert status == 0
@@ -65,8 +67,8 @@ def test_an_unknown_claim_names_the_nearest(command):
     assert "Traceback" not in err
 
 
-def test_show(command):
-    status, out, _ = command("show", "aepo.lemma-4.1")
+def test_a_claim_is_checked_again(command):
+    status, out, _ = command("claims", "aepo.lemma-4.1", "--recheck")
     assert status == 0
     for expected in ("proved", "scope:", "formula:", "Proof kernel", "Definition statement", "assumes:",
                      "Mutants", "rejected by"):
@@ -80,13 +82,15 @@ def test_a_statement_is_printed_with_the_theorems_beside_it(command):
         assert expected in out
 
 
-def test_a_claim_is_shown_without_what_checks_its_steps(command, monkeypatch):
-    """On a core install the README's first example ended with status 2."""
+def test_a_claim_is_shown_from_the_accepted_ledger(command, monkeypatch):
+    """On a core install the README's first example ended with status 2; with SymPy it took a search."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    status, out, _ = command("show", "aepo.theorem-4.3b")
+    monkeypatch.setattr(main, "run", lambda *_, **__: pytest.fail("a check was run"))
+    status, out, _ = command("claims", "aepo.theorem-4.3b")
     assert status == 0
-    for expected in ("SymPy is not installed", "accepted ledger", "verdict proved", "formula:"):
+    for expected in ("the accepted ledger's verdict", "verdict proved", "formula:"):
         assert expected in out
+    assert "Evidence" not in out
     assert not set("\\{}$") & set(out.partition("Proof kernel")[0])
 
 
