@@ -65,9 +65,9 @@ def page(claims: Mapping[str, Claim]) -> str:
         fenced(r"F(T) = -\sum_{a \in A^*} \pi^T_a (c_a - C), \quad c_a = \pi_a (z_a - E_{\pi} z), \quad "
                r"C = E_{\pi} c,", "{math}"),
         "negative below $T_0$ and positive above. What one step does at the rate shown is computed "
-        "exactly beside it. AEPO counts as holding a target as in its Figure 1: over the last sixth of "
-        "the steps mean entropy is within .02 nats of the target, and the temperature changes ten times "
-        "at least. "
+        "exactly beside it. AEPO holds a target in the sense of its Figure 1, judged on the last sixth "
+        "of the steps. Mean entropy must be within .02 nats of the target, and the temperature must "
+        "change ten times at least. "
         f"No entropy above $\\log |A^*|$ lasts{cited('aepo.arbitrary-entropy', 'why')}.", "",
         f"{', '.join(f'`{name}`' for name in WITH_SETTINGS)} take the settings of the panel: GRPO in "
         "groups, which the bonus, AEPO, Clip-Cov and KL-Cov build on. `tempered` is REINFORCE on samples "

@@ -1,4 +1,4 @@
-"""A page for each claim, from the claim itself and from what the ledger says of it."""
+"""A page for each claim, from the claim itself and its record in the ledger."""
 
 from __future__ import annotations
 
@@ -183,8 +183,8 @@ def opposed(verdict: str, figure: Mapping[str, Any]) -> bool:
 def _beside_figures(claim: Claim) -> list[str]:
     """Return why figures with another verdict do not contradict this page's."""
     return ["**Beside the figures below.** They ask whether the paper's finding comes out in most of our "
-            "runs, by the criteria on their pages. This page asks whether the sentence, read as above, "
-            f"holds for all that it is about here: {text(claim.scope)}. One counterexample decides that, "
+            "runs, by the criteria on their pages. This page judges the sentence, read as above, for its "
+            f"whole domain: {text(claim.scope)}. One counterexample decides that, "
             "whatever most runs show. So both verdicts can stand.", ""]
 
 

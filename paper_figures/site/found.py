@@ -14,65 +14,73 @@ from paper_figures.site.markup import badge, claim_page, figure_page, link, text
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """A result in one sentence; the first of its claims that holds says it precisely."""
+    """A result: its title, plain sentences, and claims, of which the first that holds is precise."""
 
+    title: str
     sentence: str
     claims: tuple[str, ...]
     figures: tuple[str, ...]
 
 
 RESULTS = (
-    Result(sentence="Entropy cannot be held at an arbitrary value where each prompt has logits of its "
-                    "own and step sizes have no finite sum: exact steps that reinforce right answers "
-                    "alone leave the entropy among them, at most $\\log|A^*|$. Out of a collapse among "
-                    "several right answers tempering leads, after a time that grows exponentially with "
-                    "its depth. Where prompts pull shared parameters apart, entropy may end above "
-                    "$\\log|A^*|$.",
+    Result(title="Entropy cannot be held at an arbitrary value",
+           sentence="Let each prompt have logits of its own, and let step sizes have no finite sum. "
+                    "Exact steps that reinforce right answers alone then leave the entropy among these, "
+                    "at most $\\log|A^*|$. Tempering leads out of a collapse among several right "
+                    "answers, after a time that grows exponentially with its depth. Where prompts pull "
+                    "shared parameters apart, entropy may end above $\\log|A^*|$.",
            claims=("aepo.arbitrary-entropy", "extension.entropy-ceiling",
                    "extension.sustainable-entropies", "aepo.revival-time",
                    "extension.transient-collapse", "extension.varying-step-sizes",
                    "extension.conflicting-prompts"),
            figures=("aepo-figure-1", "aepo-sustainable-targets", "reachable-entropies",
                     "aepo-figure-4")),
-    Result(sentence="Whether a hot second batch raises entropy depends on the prompt; as temperature "
-                    "rises the sign of the effect changes at most once, and on some prompts never.",
+    Result(title="The prompt decides whether a hot second batch raises entropy",
+           sentence="As temperature rises the sign of the effect changes at most once, and on some "
+                    "prompts never.",
            claims=("aepo.high-temperature-raises", "extension.global-tempering",
                    "extension.sign-change-temperature", "aepo.theorem-4.3b"),
            figures=("aepo-theorem-4-3", "aepo-figure-2")),
-    Result(sentence="Where every logit is its own, what a step does to entropy can be forecast from the "
-                    "rule's coefficients, token by token, with a proved bound on what is left out.",
+    Result(title="In a table of logits, a step's entropy change can be forecast",
+           sentence="The forecast adds up the rule's coefficients token by token. The size of its error "
+                    "has a proved bound.",
            claims=("extension.score-forecast", "extension.remainder-constant"),
            figures=("exact-and-first-order", "remainder-bound")),
-    Result(sentence="On a network it cannot, since tokens share parameters: the change is the gradient "
-                    "of entropy averaged along the optimizer's step, and the tabular sign may be wrong.",
+    Result(title="On a network the tabular forecast fails",
+           sentence="Tokens share parameters there. The change is the gradient of entropy averaged along "
+                    "the optimizer's step, and the tabular sign may be wrong.",
            claims=("aepo.assumption-b4", "extension.kernel-sign"),
            figures=("entropy-audit", "entropy-accounts", "independent-logits")),
-    Result(sentence="Policy gradients do not always lower entropy: the covariance that decides "
-                    "is positive where the reward is ordered like the policy, and may be negative "
-                    "elsewhere.",
+    Result(title="Policy gradients do not always lower entropy",
+           sentence="A covariance decides. It is positive where the reward is ordered like the policy, "
+                    "and may be negative elsewhere.",
            claims=("entropy-mechanism.covariance-positive",
                    "entropy-mechanism.covariance-positive-npg"),
            figures=("covariance-sign-map", "entropy-mechanism-figure-8")),
-    Result(sentence="Performance is no function of entropy across algorithms: they share a curve from "
-                    "symmetric starts, which is not $R = b - a e^H$, and zero entropy does not say which "
-                    "answers are right.",
+    Result(title="Algorithms do not share one curve of performance against entropy",
+           sentence="They do from symmetric starts, but that curve is not $R = b - a e^H$. Zero entropy "
+                    "leaves open which answers are right.",
            claims=("entropy-mechanism.algorithm-irrelevance", "entropy-mechanism.performance-law",
                    "entropy-mechanism.ceiling", "extension.symmetric-curve"),
            figures=("entropy-mechanism-figure-6", "interventions-on-the-curve")),
-    Result(sentence="Responses are not long actions: the printed entropy change of policy gradients "
-                    "lacks the probability of visiting the state, and with $1/|o|$ the gradient may "
-                    "have another direction where right responses differ in length.",
+    Result(title="Responses are not long actions",
+           sentence="The printed entropy change of policy gradients lacks the probability of visiting "
+                    "the state. With $1/|o|$ the gradient may have another direction where right "
+                    "responses differ in length.",
            claims=("entropy-mechanism.theorem-1", "aepo.length-factors", "aepo.objective-gradient"),
            figures=("entropy-mechanism-figure-8", "response-length")),
-    Result(sentence="An entropy bonus has a middle between collapse and explosion: its stationary policy "
-                    "has an entropy strictly between that of the right answers and the uniform one.",
+    Result(title="An entropy bonus has a middle between collapse and explosion",
+           sentence="Its stationary policy has an entropy strictly between that of the right answers and "
+                    "that of the uniform policy.",
            claims=("aepo.collapse-or-explosion",), figures=("phase-diagrams", "aepo-figure-3")),
-    Result(sentence="Which entropy a bonus raises decides its price: among right answers the price "
-                    "vanishes as answers become right, and a natural gradient pays none.",
+    Result(title="The entropy that a bonus raises decides its price",
+           sentence="Among right answers the price vanishes as answers become right. A natural gradient "
+                    "pays none.",
            claims=("extension.diverse-bonus-price", "extension.diverse-bonus-natural"),
            figures=("reachable-entropies", "holding-a-target-exactly")),
-    Result(sentence="Clamping the entropy to likely tokens lessens its bias exactly where right "
-                    "tokens are denser among those that are kept.",
+    Result(title="Clamping the entropy lessens its bias under one condition",
+           sentence="Right tokens must be denser among the kept tokens than among all. That is necessary "
+                    "and sufficient.",
            claims=("aent.clamping-reduces-bias", "extension.clamped-optimum"),
            figures=("aent-figure-6", "aent-figure-1")),
 )
@@ -82,9 +90,8 @@ def page(claims: Mapping[str, Claim], figures: Sequence[Mapping[str, Any]]) -> s
     """Return the page of the results whose claims and figures all have pages."""
     records, shown = claim_pages.records(claims), {f["name"]: f for f in figures}
     parts = ["# What we found", "",
-             "Ten results that a researcher should know. Each stands on a statement with a verdict, "
-             "shows in a figure, and holds within a scope; but for the sentence that opens it, all is "
-             "generated from these.", ""]
+             "Ten results that a researcher should know. Each rests on a statement with a verdict, is "
+             "drawn in a figure, and holds within the scope that ends it.", ""]
     for result in RESULTS:
         if set(result.claims) <= claims.keys() and set(result.figures) <= shown.keys():
             parts += [_result(result, claims, records, shown)]
@@ -110,7 +117,7 @@ def _result(
     result: Result, claims: Mapping[str, Claim], records: Mapping[str, Mapping[str, Any]],
     shown: Mapping[str, Mapping[str, Any]],
 ) -> str:
-    lines = [f"## {text(result.sentence)}", "",
+    lines = [f"## {text(result.title)}", "", text(result.sentence), "",
              _precisely(holding(result, claims, records)), ""]
     for claim_id in result.claims:
         record, claim = records[claim_id], claims[claim_id]

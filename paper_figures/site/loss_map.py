@@ -56,17 +56,17 @@ def page(names: Sequence[str], results: Path) -> str:
         "- first order: the expected step on policy, for rewards 0 and 1. Losses called \"policy "
         "gradient\" have each token's advantage as its coefficient, so that on policy they are one loss. "
         "\"With weighted prompts\" the coefficient depends on the reward alone.",
-        "- measured effect: of random policies the share whose entropy falls, and the mean change over "
-        "GRPO's (×). Then entropy less GRPO's, in nats: of prompts that share parameters when the same "
-        "reward is reached, on policy and with five steps on each batch; of a small transformer and of "
-        "SmolLM2 after the same steps (and their reward less GRPO's). Intervals are of 95 %. More is in "
-        f"{_figure(results)}; `python -m simulations run effect-of-every-rule` and "
+        "- measured effect: the share of random policies whose entropy falls, and the mean change over "
+        "GRPO's (×). The other numbers are entropy less GRPO's, in nats, with 95 % intervals. On prompts "
+        "that share parameters they are taken at equal reward, on policy and with five steps per batch. "
+        "On a small transformer and on SmolLM2 they are taken after equal steps, with reward less "
+        f"GRPO's. {_figure(results)} has more. `python -m simulations run effect-of-every-rule` and "
         "`python -m llm_bridge.commands.rule_comparison --output FILE` measure again.",
-        "- entropy: on which side of GRPO's it is on those prompts, where the interval tells.",
-        "- off policy: what shows the loss that its samples are stale. Without it every step is taken as "
-        "the first one on its samples.",
-        "- costs: what it needs beside the log-probabilities of sampled tokens.",
-        "- claims: what is proved or refuted of the loss. "
+        "- entropy: above or below GRPO's on those prompts, where the interval decides.",
+        "- off policy: the quantity by which the loss notices stale samples. A loss without one takes "
+        "every step as the first on its samples.",
+        "- costs: inputs beside the log-probabilities of sampled tokens.",
+        "- claims: statements on the loss, proved or refuted. "
         f"{text('The entropy rate of any coefficient: `extension.loss-coefficient`.')}",
         "- engines: those whose own function was compared with the rule "
         f"({link('how, and what departs', 'losses')}).", "",

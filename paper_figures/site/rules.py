@@ -36,8 +36,8 @@ def effect(kind: type[UpdateRule]) -> str:
         found = entropy_effect(kind())
     except ValueError as error:  # a listing of all actions that the rule refuses
         return f"not defined on a listing of all actions: {error}"
-    return (f"falls at {found.falls:.0%} of {found.policies:,} random policies (plain GRPO: "
-            f"{found.grpo_falls:.0%}); its mean change is {found.ratio:.2f} times GRPO's")
+    return (f"falls at {found.falls:.0%} of {found.policies:,} random policies (GRPO: "
+            f"{found.grpo_falls:.0%}). Its mean change is {found.ratio:.2f} times GRPO's")
 
 
 def _page(name: str) -> str:
@@ -67,7 +67,7 @@ def _page(name: str) -> str:
             ("SkyRL", text(_hosted_by(skyrl_plugin, name))),
         ]),
         _compared(name),
-        f"What the words mean: {link('which engine runs what', 'engines')}. It reads "
+        f"The words are explained in {link('which engine runs what', 'engines')}. It reads "
         + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
            if required else "rewards and log-probabilities alone."), "",
         f"Source: {source(file)}.",

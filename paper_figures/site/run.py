@@ -46,7 +46,7 @@ def page(results: Path, job: dict[str, Any] | None) -> str:
         table(("policy", "compared", "correlation of (i)", "of (ii)", "slope of (ii)", "tabular error",
                "first-order error", "(iii) - measured", "larger error"), _audits(results))
         or "None here: `policy-entropy audit`", "",
-        "What the columns mean: [Read an audit](/how_to/read_an_audit.md).", "",
+        "The columns are explained in [Read an audit](/how_to/read_an_audit.md).", "",
         *_stages(job),
         "## Versions", "", table(("", ""), [
             ("commit", f"`{made['commit'] or 'not a checkout'}`"),
