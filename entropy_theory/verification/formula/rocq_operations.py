@@ -98,10 +98,10 @@ def _total(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
 
 def _mean(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
     p, values = term.arguments
-    if p.axes[-1] is RESPONSES and p.operation.name == "response_probabilities":
+    if p.axes[-1:] == (RESPONSES,) and p.operation.name == "response_probabilities":
         row = writer.row(values, lead_of(values, index))
         return f"mean_responses {writer.responses(p, index)} {row}", APPLY
-    if p.axes[-1] is not ACTIONS:
+    if p.axes[-1:] != (ACTIONS,):
         return writer.summed(p * values, index), APPLY
     rows = " ".join(writer.row(x, lead_of(x, index)) for x in (p, values))
     return f"mean n {rows}", APPLY
@@ -110,9 +110,9 @@ def _mean(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
 def _covariance(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
     p, *values = term.arguments
     rows = " ".join(writer.row(x, lead_of(x, index)) for x in values)
-    if p.axes[-1] is RESPONSES and p.operation.name == "response_probabilities":
+    if p.axes[-1:] == (RESPONSES,) and p.operation.name == "response_probabilities":
         return f"covariance_responses {writer.responses(p, index)} {rows}", APPLY
-    if p.axes[-1] is not ACTIONS:
+    if p.axes[-1:] != (ACTIONS,):
         raise UntraceableError("a covariance over something other than actions or responses of a policy")
     return f"covariance n {writer.row(p, lead_of(p, index))} {rows}", APPLY
 
