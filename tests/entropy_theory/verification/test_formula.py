@@ -82,6 +82,14 @@ def test_a_run_of_another_shape_is_refused():
         _ = claim_of(margin).statement.formula
 
 
+def test_a_covariance_with_one_number_for_its_weights_is_refused():
+    """The writer took the axis of the weights, where they had none."""
+    def margin(i):
+        return ar.covariance(ar.constant(1, like=i.logits), i.logits, i.logits)
+    with pytest.raises(UntraceableError, match="a covariance over something other"):
+        claim_of(margin).statement.formula.rocq()
+
+
 def test_a_run_of_no_given_length_has_no_numbers():
     steps = limits.bound("k")
     statement = claim_of(lambda i: ar.entropy(limits.run(shrink, i.logits, steps))).statement
