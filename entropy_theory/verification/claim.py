@@ -3,9 +3,7 @@
 A claim states something about every instance of a set: under its hypotheses the *margin* is above zero
 (or at least zero, or exactly zero for an identity). It brings the printed proof's steps if the source has
 one, and a repaired statement if the printed one fails. Its mutants are deliberately wrong variants that
-the same checks must reject.
-
-Whether the claim is true is not decided here: `verdict.derive` does, from evidence.
+the same checks must reject. `verdict.derive` decides from evidence whether a claim is true.
 """
 
 from __future__ import annotations
@@ -164,8 +162,7 @@ class Statement:
         margin: batch -> numbers; the conclusion holds where margin RELATION 0.
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
-        beyond: conclusions that no finite computation decides, as propositions: derivatives, limits, all
-            steps of a run (`formula.limits`). Only the kernel can establish them.
+        beyond: propositions of derivatives, limits or all steps of a run, for the kernel (`formula.limits`).
         parameters: those it quantifies over; a claim gives its statements those of its instances.
 
     Raises:
@@ -273,14 +270,11 @@ class Claim:
         instances: the set it quantifies over.
         repair: a corrected statement, where the printed one fails.
         repair_note: which hypothesis or constant the repair adds.
-        repair_is: how the repair differs from the statement. It adds a hypothesis to the same conclusion,
-            or corrects a constant, a factor or a misprint, or states what holds instead.
+        repair_is: whether the repair adds a hypothesis, corrects a constant or misprint, or replaces it.
         scope: what the statement is about: one tabular state or a token tree, one token or a response,
             exact expectation or samples, one step or a run.
-        proof_text: state of the source's own proof. It is printed (or there is none), reconstructed since
-            its displays are lost, or not in the sources.
-        symbolic: whether SymPy too decides the equations of the true formula (`symbolic`), as a second
-            verdict beside the kernel's.
+        proof_text: state of the source's own proof: printed or none, reconstructed, or not in the sources.
+        symbolic: whether SymPy decides the true formula's equations too, beside the kernel (`symbolic`).
         printed_proof: the source's own proof, step by step; empty if it prints none.
         first_order: whether it bounds the remainder of a first order in a step; proved, it is said to be
             true to first order.
@@ -327,10 +321,10 @@ class Claim:
             for m in self.mutants))
 
     def _repr_html_(self) -> str:
-        return card(self.title, {
-            "id": self.id, "source": self.source, "reading": self.reading, "scope": self.scope,
-            "statement": self.statement.latex,
-            "what holds": self.repair.latex if self.repair else "", "note": self.repair_note})
+        shown = {"id": self.id, "source": self.source, "reading": self.reading, "scope": self.scope}
+        return card(self.title, shown | {
+            "statement": self.statement.latex, "what holds": getattr(self.repair, "latex", ""),
+            "note": self.repair_note})
 
 
 def _is_rounded(number: Any) -> bool:
