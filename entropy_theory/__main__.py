@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -244,6 +245,9 @@ def prove(
         refutations.check_installed()
     if accept:
         refutations.write(chosen.values(), ledger.read_accepted())
+        for change in proofs.changed_since_accepted() if ids else ():
+            print(f"warning: {change}, and only {', '.join(ids)} will be checked with it: run prove "
+                  "--accept without ids", file=sys.stderr)
     with (command_line.json_output(json) as write,
           command_line.keeping("files that were compiled are kept, and not compiled again")):
         results = report.print_proofs(chosen, jobs, definitions=not ids, refuting=refuted or accept)

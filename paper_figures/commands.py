@@ -100,6 +100,9 @@ def _build(
     from paper_figures.figure import MissingInputError
     from paper_figures.figure import build as build_figure
 
+    if unlisted := sorted(set(names) - FIGURES.keys()):
+        raise ValueError(f"figure '{unlisted[0]}' is not listed: add its module to MODULES in "
+                         "paper_figures/catalog.py")
     chosen = {name: FIGURES[name] for name in names or FIGURES}
     output = results / "figures"
     shown: dict[str, dict[str, str]] = {}
@@ -125,6 +128,7 @@ def _build(
             shown[name] = {key: record[key] for key in ("verdicts", "headline")}
             verdicts = "; ".join(one["says"] for one in record["verdicts"])
             print(". ".join(part for part in (f"{name}: {verdicts}", record["headline"]) if part))
+            print(*(f"  {output / name}.{one}" for one in formats), sep="\n")
     outcome: dict[str, dict[str, Any]] = {"made": shown, "missing": missing, "failed": failed}
     if shown or failed or output.is_dir():  # else a mistyped folder would be made
         _write_index(output, names, outcome)

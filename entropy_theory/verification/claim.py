@@ -162,7 +162,7 @@ class Statement:
         margin: batch -> numbers; the conclusion holds where margin RELATION 0.
         relation: ">", ">=", or "==" for an identity (margin = left minus right side).
         conditions: hypotheses.
-        beyond: propositions of derivatives, limits or all steps of a run, for the kernel (`formula.limits`).
+        beyond: propositions of derivatives, limits or all steps, for the kernel (`formula.limits`).
         parameters: those it quantifies over; a claim gives its statements those of its instances.
 
     Raises:
@@ -273,8 +273,8 @@ class Claim:
         repair_is: whether the repair adds a hypothesis, corrects a constant or misprint, or replaces it.
         scope: what the statement is about: one tabular state or a token tree, one token or a response,
             exact expectation or samples, one step or a run.
-        proof_text: state of the source's own proof: printed or none, reconstructed, or not in the sources.
-        symbolic: whether SymPy decides the true formula's equations too, beside the kernel (`symbolic`).
+        proof_text: state of the source's own proof: printed or none, reconstructed, not in the sources.
+        symbolic: whether SymPy decides the true formula's equations too, beside the kernel.
         printed_proof: the source's own proof, step by step; empty if it prints none.
         first_order: whether it bounds the remainder of a first order in a step; proved, it is said to be
             true to first order.

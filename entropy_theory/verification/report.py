@@ -93,7 +93,7 @@ def print_accounts(claims: Mapping[str, Claim], verdicts: Mapping[str, Verdict])
     for claim_id, claim in claims.items():
         console.print(f"[bold]{claim_id}[/]: {verdicts[claim_id].statement}", highlight=False)
         for row in account(claim, verdicts[claim_id]):
-            console.print(escape(row), soft_wrap=True, highlight=False)
+            console.print(row, markup=False, soft_wrap=True, highlight=False)
 
 
 def print_differences(lines: Sequence[str]) -> None:
@@ -104,7 +104,7 @@ def print_differences(lines: Sequence[str]) -> None:
         return
     console.print("[bold red]These claims differ from the accepted ledger:[/]")
     for line in lines:
-        console.print(f"  {escape(line)}", soft_wrap=True, highlight=False)
+        console.print(f"  {line}", markup=False, soft_wrap=True, highlight=False)
 
 
 def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) -> None:
@@ -112,7 +112,8 @@ def print_claim(claim: Claim, evidence: Sequence[Evidence], verdict: Verdict) ->
     console = Console()
 
     def line(text: str, indent: int = 2) -> None:
-        console.print(" " * indent + escape(text), soft_wrap=True, highlight=False)
+        # Not `escape`, which doubles a backslash that ends a line, as in Rocq's conjunctions.
+        console.print(" " * indent + text, markup=False, soft_wrap=True, highlight=False)
 
     def heading(text: str) -> None:
         console.print(f"\n[bold]{escape(text)}[/]", highlight=False)
@@ -241,7 +242,7 @@ def print_rule(
     console = Console()
 
     def line(text: str, style: str = "") -> None:
-        console.print(escape(text), style=style or None, soft_wrap=True, highlight=False)
+        console.print(text, style=style or None, markup=False, soft_wrap=True, highlight=False)
 
     line(label, "bold")
     blocked = sum(finding.detail == BLOCKED for finding in findings)
