@@ -103,7 +103,8 @@ def test_the_gpu_queue_refuses_where_there_is_none(command, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     status, _, errors = command("gpu")
     assert status == 2
-    assert errors.startswith("error: no GPU")
+    assert errors.startswith("error: torch")
+    assert "finds no GPU" in errors
 
 
 def test_the_gpu_queue_refuses_outside_a_checkout(command, monkeypatch, tmp_path):
