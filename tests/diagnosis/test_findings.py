@@ -151,7 +151,8 @@ def test_length_is_held_to_explain_no_more_than_the_fall_beside_it(seed):
     flat_before = dilution(seed) | {"entropy": late(flat(seed, level=0.6), 0.4)}
     said = [one.against for series in (dilution(seed), flat_before)
             for one in diagnose(run(series)).findings if one.name == "dilution"]
-    assert [any("most of the fall came before" in text for text in texts) for texts in said] == [True, False]
+    before = [any("most of the fall came before" in text for text in texts) for texts in said]
+    assert before == [True, False]
 
 
 @pytest.mark.parametrize("make", [dilution, explosion, truncation, length_drift, lost])
