@@ -12,7 +12,7 @@ from entropy_theory.training_logs.names import MEANING, Quantity, engines
 
 MISSED: tuple[Quantity, ...] = ("entropy", "reward", "score", "length", "truncated", "mismatch")
 """The quantities whose absence is worth a line."""
-PARTS = "what took the entropy: its change by parts of the step and by responses, right and wrong"
+PARTS = "what took the entropy: its change by parts of the step"
 
 
 @functools.cache

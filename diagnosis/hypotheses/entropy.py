@@ -56,6 +56,10 @@ def collapse(facts: Facts) -> Finding | None:
         *gains(facts, episode))
 
 
+MOST_OF_FALL = 0.5
+"""A share of the run's fall of entropy below which most of the fall came before an episode."""
+
+
 def dilution(facts: Facts) -> Finding | None:
     """Entropy per token falls while responses grow, and entropy per response does not fall."""
     def judge(episode: Episode) -> tuple[float, float]:
@@ -68,13 +72,17 @@ def dilution(facts: Facts) -> Finding | None:
     confidence, episode = facts.best(judge)
     if episode is None or not confidence:
         return None
-    begin = facts.onset("length", episode)
+    begin, fall = facts.onset("length", episode), _fall(facts, episode)
+    highest = max(_moves(facts), key=lambda one: one.first)
+    before = fall is not None and fall[1] < MOST_OF_FALL
     return made(
         "dilution", confidence, begin,
         f"{since(begin)} {moved(facts, 'entropy', episode, 'entropy', 'nats per token')}, but "
         f"{moved(facts, 'entropy_sum', episode, 'entropy per response', 'nats')}: responses are longer, "
         "not more certain",
-        moved(facts, "length", episode, "length", "tokens"))
+        moved(facts, "length", episode, "length", "tokens"),
+        against=(f"most of the fall came before, from {short(highest.first)} nats per token: length does "
+                 "not explain that",) if before else ())
 
 
 def explosion(facts: Facts) -> Finding | None:

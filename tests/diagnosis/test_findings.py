@@ -145,6 +145,16 @@ def test_a_finding_is_found_in_a_run_made_for_it(make, name, seed):
     assert not (found.healthy and name in FAULTS)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_length_is_held_to_explain_no_more_than_the_fall_beside_it(seed):
+    """In `dilution` four fifths of the fall come before responses grow; from a flat entropy none does."""
+    flat_before = dilution(seed) | {"entropy": late(flat(seed, level=0.6), 0.4)}
+    said = [one.against for series in (dilution(seed), flat_before)
+            for one in diagnose(run(series)).findings if one.name == "dilution"]
+    before = [any("most of the fall came before" in text for text in texts) for texts in said]
+    assert before == [True, False]
+
+
 @pytest.mark.parametrize("make", [dilution, explosion, truncation, length_drift, lost])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_begins_late_is_dated(make, seed):

@@ -1,4 +1,4 @@
-"""README and docs run as printed: code and commands, in order, each page in an empty folder.
+"""README and docs run as printed: code and commands, in order, each page in a folder with tests/ alone.
 
 ``python`` and ``console`` blocks are executed. ``bash`` blocks hold what needs another machine, minutes
 or an installation: each line is read by the parser of the command that it starts, and names that it
@@ -36,6 +36,9 @@ PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").rglob("*.
                                if path.stem not in GENERATED)]
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 FILE = re.compile(r"`(\w+\.(?:py|toml|jsonl|v))`\)?(?:, once more)?:$")
+NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+WITHIN = re.compile(r" +# .*\bwithin ([\d.]+)$")
+"""The comment of a command whose numbers differ between machines, and by how much at most."""
 ROOMS = {
     "entropy_theory": entropy_theory_commands, "simulations": simulations_commands,
     "llm_bridge": llm_bridge_commands, "llm_bridge.recipes": recipes_commands,
@@ -54,6 +57,16 @@ def blocks(page: str) -> list[tuple[str, str, str | None]]:
         found.append((match[1], match[2], named[1] if named else None))
         end = match.end()
     return found
+
+
+def is_printed(expected: str, printed: str, within: float = 0.0) -> bool:
+    """Return whether a line is there, with numbers that differ by no more than so much."""
+    if not within:
+        return expected in printed
+    found = re.search(f"({NUMBER.pattern})".join(map(re.escape, NUMBER.split(expected))), printed)
+    numbers = [float(one) for one in NUMBER.findall(expected)]
+    return found is not None and all(
+        abs(float(ours) - one) <= within for ours, one in zip(found.groups(), numbers, strict=True))
 
 
 def commands(console: str) -> list[tuple[str, list[str]]]:
@@ -93,6 +106,9 @@ def test_a_block_that_is_wrong_is_found(tmp_path, run):
     assert blocks("See `a.py`:\n\n```python\n1\n```\n\nthen\n\n```console\n$ ls\n```") == [
         ("python", "1\n", "a.py"), ("console", "$ ls\n", None)]
     assert commands("$ one\na  b\n...\n$ two\n") == [("one", ["a b"]), ("two", [])]
+    assert is_printed("a [0.81, -0.2] (b)", "x a [0.85, -0.24] (b) y", 0.05)
+    assert not is_printed("a [0.81, -0.2] (b)", "x a [0.87, -0.24] (b) y", 0.05)
+    assert not is_printed("a [0.81]", "a [0.81, 0.81]", 0.05)
     with pytest.raises(AssertionError, match="ZeroDivisionError"):
         run(["-c", "1/0"], tmp_path)
 
@@ -229,6 +245,7 @@ def test_pages_and_headings_that_are_named_are_there():
     pytest.param(page, id=page.stem) for page in PAGES
     if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])
 def test_it_runs_as_printed(tmp_path, page, run):
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
     for language, content, file in blocks(page.read_text()):
         if file is not None:
             (tmp_path / file).write_text(content)
@@ -236,8 +253,12 @@ def test_it_runs_as_printed(tmp_path, page, run):
             run(["-c", content], tmp_path)
         elif language == "console":
             for command, expected in commands(content):
-                printed = " ".join(run(command, tmp_path).split())
+                within = WITHIN.search(command)
+                printed = " ".join(run(WITHIN.sub("", command), tmp_path).split())
                 for line in expected:
-                    assert line in printed, f"{command}: {line!r} not in {printed[-3000:]}"
+                    assert is_printed(line, printed, float(within[1]) if within else 0.0), (
+                        f"{command}: {line!r} not in {printed[-3000:]}")
+                if "..." not in content:  # the whole output of one command
+                    assert printed == " ".join(expected)
         else:
             assert language in ("bash", "text", "toml", "json", "coq"), language
