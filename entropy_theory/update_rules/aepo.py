@@ -9,19 +9,22 @@ Differences from the authors' code, and why:
 - the tempered rows are *added* with weight alpha, as printed; the code overwrites GRPO rows, so that its
   alpha is implicit in a row count (``form="code"`` does the same);
 - R is the binary reward, as printed; the code keeps rows whose group-normalized advantage exceeds 0.05,
-  which drops prompts that are always answered right;
-- neither the code nor this rule corrects the importance of pi^T: the gradient at temperature 1 of samples
-  drawn at T moves entropy. A sampler-side correction would cancel AEPO's effect.
+  which drops prompts that are always answered right.
+
+Equal in both: no weight corrects the tempered samples for pi^T, because AEPO's effect is that of the
+gradient at temperature 1 on samples drawn at T. A correction would cancel it. With vLLM too the trainer
+leaves TRL's importance weights off the tempered rows, and on the others.
 
 AEPO's arXiv number, 2510.08141, now carries another text, SCOPE-RL, with the temperature clip(1 +
 target - H, .8, 1.2) in place of the switch (``control="proportional"``) and a theorem on samples of
 either sign (`later-work.scope-rl-negatives`). The claims `aepo.theorem-4.3b` and
 `aepo.corollary-4.4-high` are about the first text.
 
-The paper prints no alpha. The default 1 gives both batches the same total weight. Experiment
-``aepo-figure-1`` counts the targets below log |A*| that are held: 4 % at alpha 0.1, 55 % at 0.5, 69 % at
-1 and 74 % at 2. The chatter around the target doubles from alpha 1 to 2, so a larger alpha than 1 gains
-little. Where alpha stays below kappa |F(1)| / F(T_high) entropy keeps falling.
+The paper prints the symbol alpha, but no value. The default 1 gives both batches the same total weight.
+Experiment ``aepo-figure-1`` simulates bandits, and counts the targets below log |A*| that are held to
+0.02 nats: 4 % at alpha 0.1, 55 % at 0.5, 69 % at 1 and 74 % at 2. Language models miss theirs by more
+(docs/how_to/trl.md). The chatter around the target doubles from alpha 1 to 2, so a larger alpha than 1
+gains little. Below the bound of claim `aepo.combined-update` entropy keeps falling.
 """
 
 from __future__ import annotations

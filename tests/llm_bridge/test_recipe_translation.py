@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +150,39 @@ def test_most_losses_of_engines_are_among_those_called():
 ])
 def test_an_option_that_the_engine_does_not_read_is_told(engine, given, without):
     assert translation.read(engine, given).without_effect == (without,)
+
+
+ROOT = Path(__file__).parents[2]
+ADVISED = tomllib.loads((ROOT / "diagnosis" / "remedies.toml").read_text(encoding="utf-8"))["actions"]
+GROUPS = {"verl": {"algorithm.adv_estimator": "grpo"},
+          "openrlhf": {"algo.advantage.estimator": "group_norm", "algo.kl.use_loss": True,
+                       "algo.kl.estimator": "k2"}}
+PENALIZED = {"verl": {"actor_rollout_ref.actor.use_kl_loss": True},
+             "slime": {"use_kl_loss": True, "kl_loss_type": "k3"}}
+"""Options without which an engine takes no KL: `weaker-kl` is for a run that has one."""
+
+
+def _read(engine, words, given=()):
+    values = files.of_words(words.replace("...", "0.05").replace(",", " ").split())
+    return translation.read(engine, {**GROUPS.get(engine, {}), **dict(given), **values})
+
+
+@pytest.mark.parametrize("engine", ["trl", "verl", "openrlhf", "skyrl", "slime"])
+@pytest.mark.parametrize(
+    "action", ["raise-upper-clip", "usual-clips", "add-entropy-bonus", "drop-entropy-bonus", "weaker-kl"])
+def test_what_a_diagnosis_advises_is_read(engine, action):
+    option = re.sub(r" \(.*", "", ADVISED[action]["options"][engine]["option"])
+    penalized = PENALIZED.get(engine, {}) if action == "weaker-kl" else {}
+    assert _read(engine, option, penalized).without_effect == ()
+
+
+@pytest.mark.parametrize(("engine", "prefix"), [("verl", "actor_rollout_ref."), ("skyrl", "")])
+def test_the_page_on_growth_advises_a_kl_penalty_that_is_taken(engine, prefix):
+    page = (ROOT / "docs" / "why_entropy_grows.md").read_text(encoding="utf-8")
+    advised = re.search(rf"\*\*{engine}\b.*?KL: `(.*?)`", page, re.DOTALL | re.IGNORECASE)[1]
+    found = _read(engine, " ".join(prefix + word for word in advised.split()))
+    assert found.without_effect == ()
+    assert "reference-kl" in str(as_table(found.rule))
 
 
 def test_a_bound_that_holds_in_place_of_another_is_read():

@@ -12,10 +12,10 @@ mean of c.
 
     |H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2.
 
-4.3b, the sign. ``F(1) < 0`` implies ``F'(1) > 0``. It is exact and strict. The printed proof has
-gaps. It uses ``C >= 0`` and the monotonicity of pi in z without a word. Its u is undefined if A_2
-is empty. It ends with >= 0. The proof here sets ``z+ = max(zb, max{z_a : z_a >= zb, c_a < C})``
-over all actions. In
+4.3b, the sign. ``F(1) < 0`` implies ``F'(1) > 0``. This is true, exact and strict, but the printed
+proof is incomplete. It uses ``C >= 0`` and the monotonicity of pi in z without a word. Its number u
+is undefined if the set A_2 is empty. It shows only ``F'(1) >= 0``. The proof here sets
+``z+ = max(zb, max{z_a : z_a >= zb, c_a < C})`` over all actions. In
 
     F'(1) = sum_{A*} pi_a (z_a - z+)(c_a - C) + (z+ - zb) |F(1)|
 

@@ -1,4 +1,4 @@
-"""Entropy Mechanism, Clip-Cov: zeroing the gradient of high-covariance tokens raises entropy.
+"""Entropy Mechanism, Clip-Cov: does zeroing the gradient of high-covariance tokens raise entropy?
 
 The setting is one state with every action listed. The base rule is the vanilla policy gradient with
 ``A = r - E r``. Each action has the covariance term ``K_a = (log pi_a - mean)(A_a - mean A)``.
@@ -11,11 +11,11 @@ first-order entropy change moves by
 It does not move by ``+ eta sum pi_a K_a``, which is the value for the natural policy gradient. So
 Clip-Cov always raises entropy on top of the natural gradient. On top of its own base rule it may
 lower entropy. A right answer with ``0 < c_a < C`` has ``K_a > 0`` and raises entropy itself. With
-the paper's ``omega = (1, 5)`` an example is 14 actions of weights 12 x 1, 3, 6. There the action of
-weight 3 is right with reward 3, and the advantage has standard deviation 1.05.
+the paper's ``omega = (1, 5)`` an example is 14 actions: twelve of weight 1, one of 3 and one of 6. The
+action of weight 3 is right with reward 3, and the advantage has standard deviation 1.05.
 
-Repair: it raises entropy if no selected action has a positive advantage and ``c_a <= C``. Selected
-actions with a negative advantage always qualify.
+Repair: it raises entropy if every selected action with a positive advantage has ``c_a > C``. Selected
+actions with a negative advantage need no condition.
 
 This is at one state. In a batch of many states the means in K_a are those of the batch, while c and
 C are those of the state. Then a negative advantage is not a guarantee either. A token of
