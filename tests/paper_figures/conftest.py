@@ -97,7 +97,7 @@ def no_measured_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The panel with its scripts, on a page of its own; the site has it in the site's colors."""
     folder = tmp_path_factory.mktemp("bandit")
@@ -110,8 +110,9 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    # (For one file: a second driver in this process, such as the site's, has to wait until it ends.)
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install '.[dev]'")
     if (path := next(filter(None, map(shutil.which, BROWSERS)), None)) is None:
         pytest.skip("no chromium on PATH: apt-get install chromium")
@@ -147,7 +148,7 @@ def opened(browser: Any, page_file: Path) -> Iterator[Callable[..., Any]]:
     assert troubles == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def at_rest(browser: Any, page_file: Path) -> Any:
     """The page, for tests that only compute with its functions."""
     page = browser.new_page()
