@@ -220,7 +220,7 @@ def _draw(
                 for axes in drawing.axes:
                     axes.set_visible(axes is shown[0])
                 box = shown[0].get_tightbbox()
-                within = box and box.transformed(drawing.dpi_scale_trans.inverted())
+                within = box and box.transformed(drawing.dpi_scale_trans.inverted()).padded(0.1)
             with atomic_path(path) as temporary:
                 metadata = _metadata(figure, digest, extension)
                 drawing.savefig(temporary, format=extension, metadata=metadata, bbox_inches=within,
