@@ -66,7 +66,7 @@ def test_adversarial_rules_that_say_what_they_read_keep_the_contract(kind):
 def test_rules_that_read_what_they_do_not_declare_and_rules_that_count_calls_are_found():
     assert "declare 'log_prob' or 'old_log_prob'" in broken(Undeclared())["reads"]
     found = broken(Stateful())
-    assert "a rule keeps nothing from call to call" in found["memory"]
+    assert "Keep nothing from call to call" in found["memory"]
     assert "reads" not in found
 
 

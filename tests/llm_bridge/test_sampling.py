@@ -403,5 +403,5 @@ def test_vllm_on_other_weights_than_those_in_memory_is_noticed(small, monkeypatc
         return samplers.Tokens(ids=own.ids, log_prob=own.log_prob - 0.5)
 
     monkeypatch.setitem(samplers.SAMPLERS, "vllm", samplers.Sampler(draw=off, obstacle=lambda _: None))
-    with pytest.raises(ValueError, match=r"0\.5 nats a token off those of the model in memory"):
+    with pytest.raises(ValueError, match=r"0\.5 nats per token off those of the model in memory"):
         sampling.sample(*small, PROMPTS, num_samples=2, max_new_tokens=6, sampler="vllm")

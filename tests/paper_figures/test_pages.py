@@ -18,7 +18,7 @@ ON_THE_MEAN, AT_A_STEP = 0.04, 0.08
 def test_the_coefficients_that_hold_a_target() -> None:
     """A range of coefficients of other runs, or of other steps, than the page says."""
     page = " ".join((ROOT / "docs" / "hold_an_entropy.md").read_text(encoding="utf-8").split())
-    assert f"within {ON_THE_MEAN:g} nats on the mean, {AT_A_STEP:g} off at a step on the average" in page
+    assert f"within {ON_THE_MEAN:g} nats of the target on the mean, and within {AT_A_STEP:g} at a step" in page
     means: dict[str, list[float]] = {"entropy bonus": [], "diverse bonus": []}
     for record in json.loads(HELD.read_text(encoding="utf-8"))["records"]:
         series, bonus = record["series"], record["run"]["controller"].rpartition(", ")[2]
