@@ -18,7 +18,8 @@ ON_THE_MEAN, AT_A_STEP = 0.04, 0.08
 def test_the_coefficients_that_hold_a_target() -> None:
     """A range of coefficients of other runs, or of other steps, than the page says."""
     page = " ".join((ROOT / "docs" / "hold_an_entropy.md").read_text(encoding="utf-8").split())
-    assert f"within {ON_THE_MEAN:g} nats of the target on the mean, and within {AT_A_STEP:g} at a step" in page
+    said = f"within {ON_THE_MEAN:g} nats of the target on the mean, and within {AT_A_STEP:g} at a step"
+    assert said in page
     means: dict[str, list[float]] = {"entropy bonus": [], "diverse bonus": []}
     for record in json.loads(HELD.read_text(encoding="utf-8"))["records"]:
         series, bonus = record["series"], record["run"]["controller"].rpartition(", ")[2]
@@ -29,6 +30,6 @@ def test_the_coefficients_that_hold_a_target() -> None:
         if abs(off.mean()) <= ON_THE_MEAN and np.abs(off).mean() <= AT_A_STEP:
             means[bonus].append(float(np.mean(series["coefficient"][late])))
     for bonus, found in means.items():
-        said = re.search(rf"between (-?[\d.]+) and (-?[\d.]+) for the {bonus}", page)
-        assert said
-        assert [float(number) for number in said.groups()] == [round(min(found), 1), round(max(found), 1)]
+        interval = re.search(rf"between (-?[\d.]+) and (-?[\d.]+) for the {bonus}", page)
+        assert interval
+        assert [float(number) for number in interval.groups()] == [round(min(found), 1), round(max(found), 1)]
