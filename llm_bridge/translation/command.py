@@ -86,7 +86,7 @@ def given_options(words: tuple[str, ...]) -> dict[str, Any]:
     for word in words[named:]:
         option = files.of_words([word])
         if not option:
-            raise ValueError(f"{word} is no option: write name=value")
+            raise ValueError(f"{word} is not an option: write name=value")
         found |= option
     return found
 

@@ -19,7 +19,7 @@ _REJECTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "geometric": ({_O + "sequence_mask_metric": "geometric"}, "geo_mask"),
     "sequence": ({_O + "sequence_mask_metric": "product"}, "product_mask"),
 }
-"""What is set, and how the names of both bounds begin, for each way to reject."""
+"""For each way to reject, the option's value and the first part of both bounds' names."""
 
 
 def _contradiction(options: Options) -> str:

@@ -264,7 +264,7 @@ def _kernel(claim: Claim) -> list[str]:
                        f"{FORMAL}/trusted/Statements/{proof.place}.v", shown)
     beside = f"trusted/Theorems/{proof.place}.v"
     if beside in proof.needs:
-        shown += folded(f"What is proved beside it: {FORMAL}/{beside}",
+        shown += folded(f"Theorems beside it: {FORMAL}/{beside}",
                         fenced(proof.needs[beside]))
     library = proofs.formal_folder() / "proofs" / "library"
     return [*lines, shown,
@@ -284,7 +284,7 @@ def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
         f"Verdict: {record['verdict']}" + (f", at {describe(found)}" if found else ""),
         *(f"Command: {command}" for command in commands), f"File: {place}",
         f"Criterion: {latex_to_text(claim.statement.latex)}", "",
-        "What is wrong (reading, formula, counterexample or proof), and why:",
+        "Wrong is (reading, formula, counterexample or proof), because:",
     ]
     return [
         "## Contest this", "", "The verdict falls if one of these is so:", "",

@@ -57,9 +57,9 @@ FILES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 def claims_of(name: str, claims: Mapping[str, Claim]) -> list[str]:
     """Return the claims that a figure shows; the links of both their pages follow from it.
 
-    They are the figure's own, those of the results that it stands beside in "What we found", and those
-    that its words name: by id, or by a place in the same paper. Places are theorems, tables and the like
-    that both the claim's source and the figure name.
+    They are the figure's own claims, the claims beside which it stands in "What we found", and the claims
+    that its words name. Words name a claim by its id, or by a place in the same paper. Places are
+    theorems, tables and the like that both the claim's source and the figure name.
     """
     figure = FIGURES[name]
     words = "\n".join((figure.source, figure.title, figure.paper, figure.ours, _docstring(name)))

@@ -84,7 +84,7 @@ def _groups(
 
 
 def _step_statements(claim: Claim) -> dict[str, str]:
-    """Return what each experiment and printed step of a claim says, by its name."""
+    """Return the words of each experiment and printed step of a claim, by its name."""
     steps = [*claim.experiments]
     for printed in claim.printed_proof:
         steps.append(printed.as_printed)

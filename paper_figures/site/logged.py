@@ -23,7 +23,7 @@ WRITERS = {
 }
 """Where metrics are named: files, the prefix that they add, and the functions that write a log."""
 LOGS = ("metrics", "training_log(self)", "training_log(trainer)")
-"""What a metric is stored in by its name."""
+"""Variables that hold metrics by name."""
 NO_METRIC = {"step", "diagnostics/step", "diagnostics/law", "actor/actor/*", "actor/gradient",
              "actor/clipping"}
 """Keys beside metrics: the step's number, a verdict in words, and parts before they are named."""

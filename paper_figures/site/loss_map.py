@@ -30,7 +30,7 @@ COSTS = {
     "entropy": "entropy of each token", "clamped_entropy": "entropy of each token",
     "entropy_effect": "second backward pass",
 }
-"""What a rule's columns and state terms cost beside a plain loss."""
+"""Costs of a rule's columns and state terms beside a plain loss."""
 
 
 def page(names: Sequence[str], results: Path) -> str:

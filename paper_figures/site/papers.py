@@ -43,7 +43,7 @@ ABOUT = {
     "extension": "What this project adds: what holds instead, and what the papers leave open.",
 }
 KEYS = {"aepo": "AEPO", "entropy-mechanism": "Cui et al.", "aent": "AEnt", "extension": "This project"}
-"""What the sources of a paper's figures begin with."""
+"""First words of the sources of a paper's figures."""
 
 
 def pages(claims: Mapping[str, Claim], figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:

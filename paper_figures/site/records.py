@@ -20,7 +20,7 @@ SOURCES = {
 SHOWN = ("verdicts", "headline", "evidence", "drawn_from")
 """What of a figure's record is shown as it stands."""
 RECORDED = {*SHOWN, "criteria", "data_sha256"}
-"""What a figure's record has (`paper_figures.figure.build`)."""
+"""The keys of a figure's record (`paper_figures.figure.build`)."""
 
 
 def figures(results: Path) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figu
 ELSEWHERE = ("entropy_theory.claims.", "paper_figures.aepo", "paper_figures.aent",
              "paper_figures.entropy_mechanism", "paper_figures.extensions", "paper_figures.site.",
              "paper_figures.reproduce.")
-"""What has pages of its own, as claims and figures, and what makes these pages."""
+"""Modules without a page here: claims and figures have pages elsewhere, and these make the site."""
 
 
 def modules() -> list[str]:

@@ -19,7 +19,7 @@ from paper_figures.site.markup import claim_page, figure_page, places
 WRITTEN = Path(__file__).resolve().parents[2] / "docs" / "search.toml"
 PAPERS = {"AEPO": ("AEPO",), "Cui et al.": ("Entropy Mechanism", "Cui et al."), "AEnt": ("AEnt",),
           "Entropy Mechanism": ("Entropy Mechanism", "Cui et al.")}
-"""What a paper is called in a search, by how sources of claims and figures begin."""
+"""Names of each paper in a search, by the first words of a source of claims or figures."""
 LONGEST = 160
 """The length of an excerpt, in characters."""
 PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)

@@ -53,9 +53,9 @@ _FOLDS = {
 def script(names: Sequence[str] = tuple(RULES)) -> str:
     """Return the text of a script that defines ``tracedRules``, the rules by name.
 
-    Each is a function of an object with the columns `INPUTS` that returns ``{scores, entropy}``: the
-    rule's scores and its coefficients of the entropy's gradient (null where it has none), ROWS numbers
-    each. It returns null where a condition of the rule's code is not as in the trace.
+    Each is a function of an object with the columns `INPUTS`. It returns ``{scores, entropy}``, the
+    rule's scores and its coefficients of the entropy's gradient, ROWS numbers each. The second is null if
+    it has none. All is null where a condition of the rule's code is not as in the trace.
     """
     found = {name: text for name in names if isinstance(text := function(name), str)}
     lines = [f"{json.dumps(name)}: {text}," for name, text in found.items()]

@@ -18,6 +18,9 @@ from paper_figures.site.markup import claim_page, figure_page
 from simulations.experiments.aepo_figure_1 import _is_held
 from tests.paper_figures.test_bandit import settings, simulated
 
+TWO_DIGITS = 0.05 * (1 + 1e-6)
+"""The most by which a number in two digits is off: half of a tenth, at 1.0, and rounding."""
+
 
 def says(page: Any, view: str) -> str:
     """A view's sentence, once drawn, with plain signs."""
@@ -49,7 +52,7 @@ def test_what_is_said_of_a_step_is_true_at_its_rate(opened: Callable[..., Any]) 
         sentence = says(page, "rate")
         said = re.search(r"changes entropy by (\S+) nats", sentence)
         assert said is not None
-        assert float(said[1]) == pytest.approx(change, rel=0.051)
+        assert float(said[1]) == pytest.approx(change, rel=TWO_DIGITS)
         rows = np.broadcast_to(z, (161, 5))
         steps = entropy_change.tempered_reinforce_step(rows, right, grid, eta)
         signs = np.sign(entropy_change.exact(rows, steps))
@@ -88,7 +91,7 @@ def test_what_is_said_of_targets_and_tokens_is_so(opened: Callable[..., Any]) ->
     batch = {"logits": start.tolist(), "correct": case["correct"]}
     for name, change in (("grpo", said[1]), ("kl-cov", said[3])):
         levels = simulated(name, batch, {**of, "steps": 4}).entropy[:, 0]
-        assert float(change) == pytest.approx(levels[-1] - levels[0], rel=0.051)
+        assert float(change) == pytest.approx(levels[-1] - levels[0], rel=TWO_DIGITS)
 
 
 SHOWN = """async () => {
