@@ -67,6 +67,13 @@ QUERIES = {
     "bandit": {"bandit"},
     "speed": {"benchmarks"},
     "API": {"reference/index"},
+    "entropy drops to zero": {"how_to/diagnose"},
+    "vllm mismatch": {"rules/sampler-correction"},
+    "importance sampling correction": {"rules/sampler-correction"},
+    "length bias": {"claims/aepo.length-factors", "figures/response-length"},
+    "leave one out": {"rules/reinforce", "rules/grpo"},
+    "release": {"maintaining"},
+    "contribute a rule": {"contributing", "how_to/rule"},
 }
 """What a reader types, and the pages that answer."""
 
