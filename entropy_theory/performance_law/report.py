@@ -102,10 +102,14 @@ def _at_entropy(place: AtEntropy, last: float) -> str:
     elif place.earliest is None:
         when = "not reached as far as forecasts go"
     else:
-        middle = "later than forecasts go" if place.step is None else f"at step {place.step:.6g}"
-        late = "or later" if place.latest is None else f"to {place.latest:.6g}"
-        when = f"reached {middle} ({place.earliest:.6g} {late})"
+        middle = "later than forecasts go" if place.step is None else f"at step {_rounded(place.step)}"
+        late = "or later" if place.latest is None else f"to {_rounded(place.latest)}"
+        when = f"reached {middle} ({_rounded(place.earliest)} {late})"
     return f"          at H = {place.entropy:g}, {when}: {said}"
+
+
+def _rounded(step: float) -> str:
+    return f"{step:.0f}" if step >= 100 else f"{step:.3g}"
 
 
 def _span(interval: tuple[float, float]) -> str:

@@ -67,7 +67,7 @@ def _page(name: str) -> str:
             ("SkyRL", text(_hosted_by(skyrl_plugin, name))),
         ]),
         _compared(name),
-        f"The words are explained in {link('which engine runs what', 'engines')}. It reads "
+        f"The words are explained in {link('the back ends', 'engines')}. It reads "
         + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
            if required else "rewards and log-probabilities alone."), "",
         f"Source: {source(file)}.",
@@ -100,11 +100,11 @@ def _hosted_by(plugin: ModuleType, name: str) -> str:
 
 
 def _engines(name: str) -> tuple[list[str], list[str]]:
-    """Return the headers and the row of a rule in the table of engines, which a test keeps true."""
+    """Return the headers and the row of a rule in the table of back ends, which a test keeps true."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")]
             for line in ENGINES.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
-    headers = next(row for row in rows if row[0] == "rule" and "bandit, exact" in row)
-    found = next((row for row in rows if row[0] == name and len(row) == len(headers)), None)
+    headers = next(row for row in rows if row[0] == "rules" and "bandit, exact" in row)
+    found = next((row for row in rows if name in row[0].split("; ") and len(row) == len(headers)), None)
     if found is None:
         raise ValueError(
             f"{ENGINES} has no row for '{name}': run python -m tests.simulations.engine_matrix")

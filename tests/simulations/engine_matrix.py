@@ -304,11 +304,14 @@ def taken_by(case: Case) -> str:
 
 def page(speeds: dict[tuple[str, str], tuple[float, float]]) -> str:
     """docs/engines.md. ``speeds``: of (rule, "exact" or "sampled"), ms a step compiled and by NumPy."""
-    lines = [HEAD, "| rule | " + " | ".join(f"{kind}, {how}" for kind in KINDS for how in (
+    lines = [HEAD, "| rules | " + " | ".join(f"{kind}, {how}" for kind in KINDS for how in (
         "exact", "sampled")) + " |", "|---" * (1 + 2 * len(KINDS)) + "|"]
+    alike: dict[str, list[str]] = {}
     for rule in RULE_OF:
         cells = [taken_by(Case(rule, kind, sampled)) for kind in KINDS for sampled in (False, True)]
-        lines.append(f"| {rule} | " + " | ".join(cells) + " |")
+        alike.setdefault(" | ".join(cells), []).append(rule)
+    for row, rules in sorted(alike.items(), key=lambda item: -len(item[1])):
+        lines.append(f"| {'; '.join(rules)} | {row} |")
     if speeds:
         lines += ["", SPEEDS, "| rule | exact, compiled | NumPy | sampled, compiled | NumPy |",
                   "|---|---|---|---|---|"]
@@ -321,12 +324,12 @@ def page(speeds: dict[tuple[str, str], tuple[float, float]]) -> str:
 
 
 HEAD = """\
-# Which engine runs what
+# The simulator's back ends
 
-For those who simulate: the engine that takes each rule's steps, and the limits of each engine.
-`engine="auto"` takes the compiled engine where it takes exactly the rule's steps. Short runs go to
-NumPy. Both agree to rounding along whole runs (`tests/simulations/test_engines_agree.py`). `python
--m tests.simulations.engine_matrix` makes this table, and a test keeps it true.
+For those who simulate: which back end (`engine=`) takes the steps of which rule, and the limits of each.
+`engine="auto"` needs no thought. It takes the compiled loops where they take exactly the rule's steps, on
+bandits and prompts. Short runs, token trees and shared parameters go to NumPy. Both agree to rounding
+along whole runs (`tests/simulations/test_engines_agree.py`).
 
 - **compiled**: one step of the rule's own array code is recorded and compiled. It takes bandits and
   prompts of up to 1,048,576 logits, with one optimizer step per batch. A rule that sorts may have
@@ -358,6 +361,9 @@ that departs from the policy (`Dynamics(sampler=Sampler(...))`):
 `engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the
 rule's own code, in double precision, on a GPU where JAX finds one. It refuses rules that ask for
 values (`if`, `int`), samplers and optimizers. Compiling takes seconds, so "auto" never takes it.
+
+`python -m tests.simulations.engine_matrix` makes this table, and a test keeps it true. Rules that are
+treated alike share a row.
 """
 SPEEDS = """\
 Milliseconds per step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
