@@ -43,15 +43,15 @@ class OtherSampler(TrainerCallback):
     @contextlib.contextmanager
     def _weights(self) -> Iterator[None]:
         model = self._trainer.generating_model
-        kept = [one.data for one in model.parameters()]
+        kept = [(one.data, one.grad) for one in model.parameters()]
         try:
             for one, old in zip(model.parameters(), self._kept[0], strict=True):
-                one.data = old
+                one.data, one.grad = old, None  # a gradient would be rounded too
             model.to(self._dtype)
             yield
         finally:
-            for one, value in zip(model.parameters(), kept, strict=True):
-                one.data = value
+            for one, (value, gradient) in zip(model.parameters(), kept, strict=True):
+                one.data, one.grad = value, gradient
             for one in model.buffers():
                 one.data = one.data.float()
 
