@@ -97,8 +97,8 @@ COIN_KINDS: tuple[tuple[Kind, Sequence[int]], ...] = (("forecast", (FORECAST_SEE
 ACCOUNTED: tuple[dict[str, Any], ...] = (
     *({"optimizer": name, "rate": MATCHED if name == "AdamW" else None}
       for name in ("AdamW", "SGD", "momentum")),
-    *({"variant": name} for name in ("KL .001", "bfloat16 sampler", "top-p .95", "1 step stale",
-                                     "8 steps stale", "up to 7 steps stale")),
+    *({"variant": name} for name in (
+        "KL .001", "bfloat16 sampler", "top-p .95", "1 step stale", "8 steps stale")),
     {"coin": None})
 """The runs on sum whose every step is accounted for."""
 FLAT_KINDS: tuple[tuple[Kind, Sequence[str]], ...] = (
