@@ -40,7 +40,7 @@ SMALL, PRETRAINED = ["sum", "split"], "chain-sum"
 """The tasks of small-sums, and that of SmolLM2."""
 RATES = {(task, "AdamW"): 2e-4 for task in SMALL} | {
     (PRETRAINED, "AdamW"): 2e-5, (PRETRAINED, "SGD"): 1e-3}
-"""The rates whose steps are equally long, by task and optimizer; others are matched with AdamW's by the run."""
+"""The rates whose steps are equally long, by task and optimizer. Others are matched with AdamW's."""
 WITHOUT = "AdamW, beta1 0"
 
 
