@@ -31,6 +31,8 @@ RELATIONS: dict[Relation, Callable[[float, float], bool]] = {
 }
 LEVEL = 0.95
 """The level of intervals over seeds and starts."""
+ERRORS = float(stats.norm.ppf((1 + LEVEL) / 2))
+"""How many standard errors such an interval has on each side, with many seeds."""
 RULE = (
     "A criterion compares a number of ours with a threshold, in one model. It is seen if the whole "
     "interval of the number is on the asked side. It is not seen if none of it is, and the size that the "

@@ -29,6 +29,8 @@ import tyro
 
 from entropy_theory.support.user_errors import run_command
 from llm_bridge.analysis import logit_moves
+from llm_bridge.analysis.noise_parts import NoiseParts
+from llm_bridge.analysis.other_sampler import OtherSampler
 from llm_bridge.commands.comparison import MODELS, Records, Size, Task, short, train_config
 from llm_bridge.commands.train import build_trainer, model_and_task
 from llm_bridge.commands.train_config import Run
@@ -48,19 +50,26 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "KL .1": {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.1")},
     "eps 1e-4": {"trl_options": ("adam_epsilon=1e-4",)},
     "rate to 0": {"trl_options": ("lr_scheduler_type=linear",)},
-    "LoRA": {}, "bfloat16 sampler": {},
+    "LoRA": {},
     "top-p .95": {"trl_options": ("top_p=0.95",)},
     "up to 1 step stale": {"mini_batches": 2}, "up to 7 steps stale": {"mini_batches": 8},
+    "bfloat16 sampler": {}, "1 step stale": {}, "8 steps stale": {},
 }
 """The options, by name, that set a run apart beside its optimizer. ``prompts`` is a factor. Groups of
-another size leave the number of completions as it is."""
+another size leave the number of completions as it is. Steps "up to" so many steps stale take their
+share of one generation, and GRPO weighs their tokens by policy over sampler."""
+SAMPLERS: dict[str, dict[str, Any]] = {
+    "bfloat16 sampler": {"dtype": torch.bfloat16}, "1 step stale": {"steps_old": 1},
+    "8 steps stale": {"steps_old": 8}}
+"""The variants that draw from other weights, which nothing corrects."""
 REMEDIES = ("plain", "rate to 0", "batch of 4 times", "eps 1e-4", "KL .001", "KL .1")
 """The variants of the runs that begin where the reward is flat."""
 RATES = (1e-4, 2e-4, 4e-4)
 MATCHED = RATES[1]
 """The rate of AdamW whose steps other optimizers match in length."""
-PRETRAINED_RATE = 2e-5
-"""The rate of AdamW for SmolLM2-135M."""
+PRETRAINED_RATES = {"AdamW": 2e-5, "SGD": 1e-3}
+"""The rates for SmolLM2-135M. That of SGD comes from runs at the matched rate, .002: the squares of
+their steps were four times those of AdamW. Raw gradients of a few steps had promised shorter ones."""
 LORA_FACTOR = 10
 """An adapter is trained at so many times the rate."""
 REFERENCE_RATE = 1e-2
@@ -75,8 +84,8 @@ FLAT_RATE, FLAT_STEPS = 1e-4, 800
 """The rate and the steps of the training on ``sum`` after which its reward is flat."""
 FIRST, LAST = 10, 20
 """How many first and last steps the entropies of a run are averaged over."""
-Kind = Literal["run", "forecast", "approach", "from flat"]
-Design = Literal["optimizers", "biased", "rates", "variants", "flat", "pretrained"]
+Kind = Literal["run", "accounted", "forecast", "approach", "from flat"]
+Design = Literal["optimizers", "accounts", "biased", "rates", "variants", "flat", "pretrained"]
 COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
     "optimizers": [[(0.5, "AdamW", MATCHED)],
                    [(0.5, other, None) for other in ("SGD", "momentum", "AdamW, beta1 0")]],
@@ -85,6 +94,13 @@ COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
 }
 """The coin, the optimizer and its rate of the runs of small-sums, what AdamW is matched by after it."""
 COIN_KINDS: tuple[tuple[Kind, Sequence[int]], ...] = (("forecast", (FORECAST_SEED,)), ("run", SEEDS))
+ACCOUNTED: tuple[dict[str, Any], ...] = (
+    *({"optimizer": name, "rate": MATCHED if name == "AdamW" else None}
+      for name in ("AdamW", "SGD", "momentum")),
+    *({"variant": name} for name in (
+        "KL .001", "bfloat16 sampler", "top-p .95", "1 step stale", "8 steps stale")),
+    {"coin": None})
+"""The runs on sum whose every step is accounted for."""
 FLAT_KINDS: tuple[tuple[Kind, Sequence[str]], ...] = (
     ("approach", ("plain",)), ("from flat", REMEDIES))
 
@@ -119,13 +135,17 @@ def design(name: Design) -> list[NoisyRun]:
         own = NoisyRun(coin=None, rate=FLAT_RATE, kind="approach")
         return [dataclasses.replace(own, kind=kind, variant=variant, seed=seed)
                 for seed in FEWER for kind, variants in FLAT_KINDS for variant in variants]
+    if name == "accounts":
+        return [NoisyRun(kind=kind, seed=seed, **of)
+                for kind, seeds in (COIN_KINDS[0], ("accounted", SEEDS)) for seed in seeds
+                for of in ACCOUNTED if kind == "accounted" or "coin" not in of]
     if name == "variants":
         return [NoisyRun(variant=variant, rate=MATCHED * (LORA_FACTOR if variant == "LoRA" else 1),
                          seed=seed)
                 for seed in FEWER for variant in VARIANTS]
     if name == "pretrained":
-        return [NoisyRun(task="chain-sum", optimizer=other, rate=rate, seed=seed) for seed in FEWER
-                for other, rate in (("AdamW", PRETRAINED_RATE), ("SGD", None))]
+        return [NoisyRun(task="chain-sum", optimizer=other, rate=rate, seed=seed)
+                for other, rate in PRETRAINED_RATES.items() for seed in SEEDS]
     return [
         NoisyRun(task=task, coin=coin, optimizer=optimizer, rate=rate, kind=kind, seed=seed)
         for part in COINS[name]
@@ -165,15 +185,14 @@ def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
     Raises:
         ValueError: no record of such a run.
     """
-    wanted = PRETRAINED_RATE if asked.task == "chain-sum" else MATCHED
     runs = [one for one in records
             if one["seed"] in FEWER
             and (one["task"], one["coin"], one["optimizer"], one["rate"], one["variant"], one["kind"])
-            == (asked.task, asked.coin, "AdamW", wanted, "plain", "run")]
+            == (asked.task, asked.coin, "AdamW", MATCHED, "plain", "run")]
     if not runs:
         raise ValueError(f"{asked.name} matches runs of AdamW, of which there are none: run them first")
     if asked.optimizer.startswith("AdamW"):
-        return wanted * math.sqrt((1 - MOMENTUM) / (1 + MOMENTUM))
+        return MATCHED * math.sqrt((1 - MOMENTUM) / (1 + MOMENTUM))
     moved, raw = (sum(fmean(one["blocks"][name]) for one in runs)
                   for name in ("move", "raw_move"))
     plain = REFERENCE_RATE * math.sqrt(moved / raw)
@@ -218,8 +237,10 @@ def run(
     if asked.coin is not None:
         task = dataclasses.replace(task, reward=Coin(asked.coin, asked.seed))
     trainer = build_trainer(checked, model, tokenizer, task, log.append)
-    if asked.variant == "bfloat16 sampler":
-        _draw_rounded(trainer)
+    sampler = OtherSampler(trainer, **SAMPLERS[asked.variant]) if asked.variant in SAMPLERS else None
+    parts = None
+    if asked.kind == "accounted":
+        parts = NoiseParts(trainer, sampler=sampler, top_p=trainer.args.top_p)
     if start is not None:
         trainer.add_callback(_GoOn(trainer, start))
     options: dict[str, Any] = {"raw_rate": REFERENCE_RATE}
@@ -241,6 +262,8 @@ def run(
                              for update in moves.updates]
         record["walks"] = {steps: [short(value) for value in changes]
                            for steps, changes in moves.walks.items()}
+    if parts is not None:
+        record["parts"] = {name: short(value) for name, value in parts.sums.items()}
     ended = None
     if asked.kind == "approach":
         assert trainer.optimizer is not None
@@ -281,27 +304,6 @@ class _GoOn(transformers.TrainerCallback):
         optimizer = self._trainer.optimizer
         optimizer.load_state_dict({
             **optimizer.state_dict(), "state": copy.deepcopy(self._start.optimizer["state"])})
-
-
-def _draw_rounded(trainer: Any) -> None:
-    """Let a trainer draw completions from its weights and activations in bfloat16."""
-    draw = trainer.draw_completions
-
-    def rounded(*given: Any, **options: Any) -> Any:
-        # It would refuse, rightly: what is drawn from is not what is trained.
-        trainer.same_policy.looks_at_draws = False
-        model = trainer.generating_model
-        kept = {name: one.data for name, one in model.named_parameters()}
-        model.to(torch.bfloat16)
-        try:
-            return draw(*given, **options)
-        finally:
-            for name, one in model.named_parameters():
-                one.data = kept[name]
-            for one in model.buffers():
-                one.data = one.data.float()
-
-    trainer.draw_completions = rounded
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

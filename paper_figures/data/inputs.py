@@ -20,6 +20,7 @@ import xarray
 
 from entropy_theory.support.results import read_json
 from entropy_theory.update_rules.aepo import Aepo
+from llm_bridge.commands.comparison import MODELS
 from llm_bridge.running import run_folder
 from simulations.computing.store import Mode
 from simulations.experiments import EXPERIMENTS
@@ -318,13 +319,12 @@ def held_targets(
         where = content["provenance"]
         for record in content["records"]:
             run = record["run"]
-            of_task, kind = HELD_MODELS.get(run["task"], (None, None))
-            if of_task != model or kind is None or bool(run.get("offset")) != of_prompts:
+            if MODELS.get(run["task"]) != model or bool(run.get("offset")) != of_prompts:
                 continue
             origin = {**where, "seed": run["seed"], "config": {**where["config"], "model": model}}
             if found.setdefault(record["name"], {**record, "provenance": origin})["provenance"] is origin:
                 on_gpu: tuple[Evidence, ...] = () if where["device"] == "cpu" else ("measured on a GPU",)
-                note_shown(record["name"], origin, kind, *on_gpu)
+                note_shown(record["name"], origin, MODEL_KINDS[model], *on_gpu)
     if not found:
         folder, options = HELD_OF_PROMPTS if of_prompts else HELD_RUNS[model]
         path = results / folder / "result.json"
@@ -355,8 +355,9 @@ def comparison(results: Path, name: str) -> dict[str, Any] | None:
             where = found["provenance"]
             for record in found["records"]:
                 run = record.get("name", f"{record['label']}, {record['task']}, seed {record['seed']}")
-                model, kind = HELD_MODELS.get(record["task"], HELD_MODELS["sum"])
-                note_shown(run, {**where, "seed": record["seed"], "config": {"model": model}}, kind)
+                model = MODELS.get(record["task"], MODELS["sum"])
+                note_shown(run, {**where, "seed": record["seed"], "config": {"model": model}},
+                           MODEL_KINDS[model])
             return dict(found)
     return None
 
@@ -365,10 +366,9 @@ NOTHING, RUNS, EVALUATIONS, RECIPES = "nothing", "training runs", "evaluations",
 COMPARISONS, LOGS, HELD = "comparisons", "logs of other trainers", "comparison of what holds a target"
 COMPARISON_FORM = {"provenance": {}, "records": [{"label": str, "task": str, "seed": int}]}
 """What must be in a file of a comparison (`stored.check_form`)."""
-HELD_MODELS: dict[str, tuple[str, Evidence]] = {
-    "split": ("small-sums", "small transformer"), "sum": ("small-sums", "small transformer"),
-    "chain-sum": ("smollm2-135m-instruct", "pretrained model")}
-"""The model of each task of the comparison, and what it is evidence of."""
+MODEL_KINDS: dict[str | None, Evidence] = {
+    "small-sums": "small transformer", "smollm2-135m-instruct": "pretrained model"}
+"""What the models of a comparison are evidence of."""
 HELD_RUNS = {
     "small-sums": ("holding-a-target", ""),
     "smollm2-135m-instruct": (

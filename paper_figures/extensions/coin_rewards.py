@@ -24,28 +24,33 @@ from paper_figures.data import inputs
 from paper_figures.data.tables import pick
 from paper_figures.drawing import REFERENCE, SERIES, Table, estimate, panels
 from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure, mean_of
+from paper_figures.verdict import ERRORS
 
 FILES = {"small-sums": "noise/result.json", "smollm2-135m-instruct": "noise-pretrained/result.json"}
 COMMAND = f"python -m llm_bridge.commands.noise_comparison --output build/{FILES['small-sums']}"
 BLOCK = 10
 """The number of steps that the measurements are averaged over."""
-SETTING = ["task", "coin", "optimizer", "rate"]
-"""What tells runs apart beside variant and seed; the rate is NaN where steps are matched in length."""
+SETTING = ["task", "coin", "optimizer", "rate", "variant"]
+"""What tells runs apart beside the seed; the rate is NaN where steps are matched in length."""
+PARTS = ("measured", "signal", "noise", "momentum", "penalty", "mismatch")
+"""The parts of an account, as `llm_bridge.analysis.noise_parts` has them."""
 LOOKS = dict(zip(("AdamW", "AdamW, beta1 0", "SGD", "momentum"), SERIES, strict=False))
 SHOWN = {"task": "sum", "coin": 0.5}
 SMALL, PRETRAINED = ["sum", "split"], "chain-sum"
 """The tasks of small-sums, and that of SmolLM2."""
-MATCHED = {**dict.fromkeys(SMALL, 2e-4), PRETRAINED: 2e-5}
-"""The rate of AdamW that the others are matched with, by task."""
+RATES = {(task, "AdamW"): 2e-4 for task in SMALL} | {
+    (PRETRAINED, "AdamW"): 2e-5, (PRETRAINED, "SGD"): 1e-3}
+"""The rates whose steps are equally long, by task and optimizer. Others are matched with AdamW's."""
 WITHOUT = "AdamW, beta1 0"
 
 
 def data(results: Path) -> pandas.DataFrame:
-    """Return runs and forecasts: SETTING, variant, kind, seed, and further columns by ``panel``.
+    """Return runs and forecasts: SETTING, kind, seed, and further columns by ``panel``.
 
     "path": ``change`` of the entropy at fixed states from the first block of steps to one that begins
     ``step`` later, nats. "run": ``first`` and ``last`` entropy, ``change`` of it at fixed states,
-    ``move``, the mean squared move of a logit in a step, ``net``, in a block, ``reward``. "update":
+    ``move``, the mean squared move of a logit in a step, ``net``, in a block, ``reward``, and PARTS
+    where its steps are accounted for. "update":
     ``change`` that a gradient brings forth to second order, ``move``, and ``isotropic`` and ``score``,
     what noise of that shape would. "walk": ``change`` by ``step`` gradients.
 
@@ -56,7 +61,7 @@ def data(results: Path) -> pandas.DataFrame:
     if found["small-sums"] is None:
         raise inputs.MissingInputError(f"the runs are missing: run `{COMMAND}`")
     return pandas.DataFrame([
-        {**{name: record[name] for name in (*SETTING, "variant", "kind", "seed")}, **row}
+        {**{name: record[name] for name in (*SETTING, "kind", "seed")}, **row}
         for content in found.values() if content is not None
         for record in content["records"] for row in _rows(record)])
 
@@ -77,7 +82,7 @@ def _rows(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"panel": "run", "first": record["first"], "last": record["last"],
            "change": record["probe_last"] - record["probe_first"],
            "move": float(np.mean(blocks["move"])), "net": float(np.mean(blocks["net_move"])),
-           "reward": blocks["reward"][-1], "step": len(entropy) * BLOCK}
+           "reward": blocks["reward"][-1], "step": len(entropy) * BLOCK, **record.get("parts", {})}
 
 
 def coins(table: pandas.DataFrame, **which: Any) -> pandas.DataFrame:
@@ -87,17 +92,22 @@ def coins(table: pandas.DataFrame, **which: Any) -> pandas.DataFrame:
 
 def rate_of(optimizer: str, task: str = "sum") -> float | None:
     """Return the rate of an optimizer's runs that are as long in a step as those of the others."""
-    return MATCHED[task] if optimizer == "AdamW" else None
+    return RATES.get((task, optimizer))
 
 
-def compared(table: pandas.DataFrame) -> pandas.DataFrame:
+def compared(table: pandas.DataFrame, runs_of: pandas.DataFrame | None = None) -> pandas.DataFrame:
     """Return what was forecast, and what came, of each setting that has forecasts and two seeds at least.
 
     SETTING, ``seeds``, ``came`` and ``came_error``, the mean over seeds and its standard error, ``walk``
-    and ``spread``, over walks, ``second`` and ``second_error``, of second order; nats.
+    and ``spread``, over walks, ``inside``, how many runs came within the middle 95 % of a normal
+    distribution of these, ``second`` and ``second_error``, of second order; nats.
+
+    Args:
+        runs_of: the runs, by default plain ones with a coin.
     """
     found = []
-    for _, runs in coins(table).groupby(SETTING, sort=False, dropna=False):
+    for _, runs in (coins(table) if runs_of is None else runs_of).groupby(
+            SETTING, sort=False, dropna=False):
         of = {name: None if pandas.isna(runs[name].iloc[0]) else runs[name].iloc[0] for name in SETTING}
         updates, walks = (pick(table, panel=panel, **of) for panel in ("update", "walk"))
         if len(runs) == 1 or updates.empty:
@@ -106,8 +116,10 @@ def compared(table: pandas.DataFrame) -> pandas.DataFrame:
         steps = runs["step"].iloc[0] - 1.5 * BLOCK
         ends = walks[(walks["step"] - steps).abs() <= BLOCK / 2]["change"]
         second = updates["change"] * steps
+        reach = (runs["change"] - ends.mean()).abs() <= ERRORS * ends.std()
         found.append({
-            **of, "seeds": len(runs), "came": runs["change"].mean(), "came_error": runs["change"].sem(),
+            **of, "seeds": len(runs), "inside": reach.sum(),
+            "came": runs["change"].mean(), "came_error": runs["change"].sem(),
             "walk": ends.mean(), "spread": ends.std(), "second": second.mean(),
             "second_error": second.sem()})
     return pandas.DataFrame(found)
@@ -175,7 +187,8 @@ def tables(table: pandas.DataFrame) -> list[Table]:
         (_named(one.iloc[0]),
          *(f"{one[name].mean():+.4f}" for name in ("change", "noise", "curvature", "isotropic", "score")))
         for _, one in table[table["panel"] == "update"].groupby(SETTING, sort=False, dropna=False)]
-    other = table[(table["panel"] == "run") & ((table["variant"] != "plain") | table["coin"].isna())]
+    other = table[(table["panel"] == "run") & (table["kind"] != "accounted")
+                  & ((table["variant"] != "plain") | table["coin"].isna())]
     plain = coins(table, **SHOWN, optimizer="AdamW", rate=rate_of("AdamW"))
     changed = [
         (f"{'own reward, ' + kind if pandas.isna(coin) else 'coin'}: {variant}", str(len(runs)),
@@ -202,12 +215,39 @@ def tables(table: pandas.DataFrame) -> list[Table]:
         Table(title="Samplers, groups and penalties", rows=tuple(changed), origin="ours",
               header=("run on sum by AdamW", "seeds", "first", "last", "move", "net", "drift", "reward"),
               note=note + " Reward: of the last 10 steps."),
+        _accounts(table),
     ]
+
+
+def _accounts(table: pandas.DataFrame) -> Table:
+    """Return the parts of the accounted runs, beside the forecast that was made of each before."""
+    accounted = pick(table, panel="run", kind="accounted")
+    forecasts = {_named(row): row for row in compared(table, accounted).to_dict("records")}
+    rows = []
+    for _, runs in accounted.groupby(SETTING, sort=False, dropna=False):
+        name = _named(runs.iloc[0])
+        of = forecasts.get(name)
+        rows.append((
+            name, str(len(runs)), _mean(runs["change"]),
+            *(("", "") if of is None else (
+                " to ".join(f"{of['walk'] + side * of['spread']:+.2f}" for side in (-ERRORS, ERRORS)),
+                str(of["inside"]))),
+            *(_mean(runs[name]) for name in PARTS)))
+    return Table(
+        title="Signal, noise, momentum, penalty and mismatch", rows=tuple(rows), origin="ours",
+        header=("run", "seeds", "change", "forecast", "inside", *PARTS),
+        note="Means over seeds, with standard errors, nats. Change: at fixed states, over the run. "
+             "Forecast: the middle 95 % of what walks of another seed lead to, made before the runs, and "
+             "how many runs came inside. The rest are sums over every eighth step, on its own states. "
+             "Signal: of the gradient, to first order. Noise: of the gradient, beyond it. Penalty and "
+             "mismatch are shares of these two.")
 
 
 def _named(of: Any) -> str:
     rate = "matched" if pandas.isna(of["rate"]) else f"{of['rate']:g}"
-    return f"{of['task']}, coin {of['coin']:g}, {of['optimizer']} {rate}"
+    reward = "own reward" if pandas.isna(of["coin"]) else f"coin {of['coin']:g}"
+    variant = "" if of["variant"] == "plain" else f", {of['variant']}"
+    return f"{of['task']}, {reward}, {of['optimizer']} {rate}{variant}"
 
 
 def _moves(runs: pandas.DataFrame) -> tuple[str, str, str]:

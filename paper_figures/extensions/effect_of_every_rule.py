@@ -23,6 +23,7 @@ from paper_figures.data import inputs
 from paper_figures.data.tables import pick
 from paper_figures.drawing import REFERENCE, SERIES, Table, estimate, panels
 from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
+from paper_figures.verdict import ERRORS
 from simulations.experiments.curves import mean_interval
 
 BASE = "grpo"
@@ -64,7 +65,7 @@ def _simulated(results: Path) -> Iterator[dict[str, Any]]:
         found = dataset.sel(rule=rule)
         common = {"rule": str(rule), "runs": dataset.sizes["start"]}
         if np.isfinite(found.ratio):
-            ratio, reach = float(found.ratio), 1.96 * float(found.ratio_error)
+            ratio, reach = float(found.ratio), ERRORS * float(found.ratio_error)
             yield common | {"where": "bandits", "quantity": "falls", "value": float(found.falls)}
             yield common | {"where": "bandits", "quantity": "ratio", "value": ratio,
                             "low": ratio - reach, "high": ratio + reach}

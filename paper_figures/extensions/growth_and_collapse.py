@@ -32,9 +32,8 @@ from paper_figures.drawing import (
     panels,
 )
 from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
+from paper_figures.verdict import ERRORS
 
-ERRORS = 1.96
-"""How many standard errors an interval at 95 % has on each side."""
 HOLDS = 0.02
 """The change of entropy, over log n, below which it counts as held."""
 SHORT = {"adam, beta2 = 0.9": "β₂ = 0.9", "adam, eps = 0.1": "ε = 0.1"}

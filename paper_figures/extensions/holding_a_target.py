@@ -119,7 +119,7 @@ def settings(table: pandas.DataFrame) -> list[str]:
     """Return the settings in the order of a reader: by task, then resting, moving, and changed ones."""
     runs = table[table["panel"] == "run"].drop_duplicates("setting")
     order = runs.assign(
-        task=runs["task"].map(list(inputs.HELD_MODELS).index),
+        task=runs["task"].map(list(holding_comparison.MODELS).index),
         changed=(runs["learning_rate"] != runs["task"].map(_own_rate)) + 2 * runs["other_prompts"],
         shape=runs["shape"].map(SHAPES.index),
     ).sort_values(["task", "changed", "shape", "low", "learning_rate"], kind="stable")

@@ -20,6 +20,7 @@ from paper_figures.data import inputs
 from paper_figures.data.tables import by_panel, long, pick, stacked
 from paper_figures.drawing import MARKERS, REFERENCE, SERIES, draw_lines, label_ends, panels
 from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
+from paper_figures.verdict import ERRORS
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 COLUMNS = ["panel", "optimizer", "start", "x", "y", "error", "forecast"]
@@ -27,8 +28,6 @@ HYPOTHESIS = 60.0
 """How many times as fast as SGD's noise Adam's is said to raise entropy."""
 MET = 0.25
 """The share of the range of entropies at the start below which runs count as met."""
-ERRORS = 1.96
-"""How many standard errors an interval at 95 % has on each side."""
 
 
 def data(results: Path) -> pandas.DataFrame:

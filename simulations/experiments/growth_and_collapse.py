@@ -46,6 +46,7 @@ from simulations.engine.sampling import Samples
 from simulations.engine.simulation import simulate
 from simulations.engine.trajectory import Record
 from simulations.experiments.grid import gridded, over, trained
+from simulations.experiments.noise_and_entropy import of_entropy
 
 # Learning rates at which the reward rises about as fast under each.
 OPTIMIZERS: dict[str, tuple[Optimizer, float]] = {
@@ -334,13 +335,7 @@ def _simulated(
 
 def ahead(n_actions: int, relative_entropy: float) -> np.ndarray:
     """Logits [actions] with the first ahead of all others, which are alike, of an entropy over log n."""
-    low, high = 0.0, 60.0
-    for _ in range(60):
-        lead = (low + high) / 2
-        logits = np.where(np.arange(n_actions) == 0, lead, 0.0)
-        is_flat = entropy(logits) > relative_entropy * np.log(n_actions)
-        low, high = (lead, high) if is_flat else (low, lead)
-    return logits
+    return of_entropy(np.eye(n_actions)[0], (relative_entropy,))[0]
 
 
 def work(config: Config) -> int:

@@ -23,6 +23,7 @@ draws of the pair are draws of the answer and a coin, and the logits of both mov
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +92,7 @@ def compute(config: Config, seed: int, progress: Progress) -> xr.Dataset:
 def _cell(cell: tuple[Config, int, str, int, float], progress: Progress) -> xr.Dataset:
     config, seed, optimizer, n_actions, size = cell
     rng = np.random.default_rng((seed, n_actions))
-    starts = _starts(rng.normal(size=(config.n_starts, n_actions)), np.array(config.relative_entropies))
+    starts = of_entropy(rng.normal(size=(config.n_starts, n_actions)), config.relative_entropies)
     parameters = np.eye(n_actions) if size == 0 else rng.normal(
         scale=(size * n_actions) ** -0.5, size=(n_actions, round(size * n_actions)))
     rates = config.step_lengths / _pilot(config, seed, optimizer, starts, parameters, progress)[..., None]
@@ -118,13 +119,13 @@ def _cell(cell: tuple[Config, int, str, int, float], progress: Progress) -> xr.D
         divergence=divergence.mean(axis=(0, 2, 4)), rate=rates.mean(axis=1))
 
 
-def _starts(logits: np.ndarray, relative: np.ndarray) -> np.ndarray:
-    """Scale logits [starts, actions] to each entropy over log actions: [entropies, starts, actions]."""
-    low, high = np.full((2, len(relative), len(logits)), [[[-7.0]], [[7.0]]])  # of log scale
+def of_entropy(logits: np.ndarray, relative: Sequence[float]) -> np.ndarray:
+    """Scale logits [..., actions] to each entropy over log actions: [entropies, ..., actions]."""
+    wanted = np.reshape(relative, (-1, *(1,) * (logits.ndim - 1)))
+    low, high = (np.full((len(wanted), *logits.shape[:-1]), end) for end in (-7.0, 7.0))  # log scale
     for _ in range(60):
         middle = (low + high) / 2
-        found = entropy(np.exp(middle)[..., None] * logits) / np.log(logits.shape[-1])
-        is_flat = found > relative[:, None]
+        is_flat = entropy(np.exp(middle)[..., None] * logits) > wanted * np.log(logits.shape[-1])
         low, high = np.where(is_flat, middle, low), np.where(is_flat, high, middle)
     return np.exp(low)[..., None] * logits
 

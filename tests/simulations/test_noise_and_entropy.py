@@ -51,7 +51,7 @@ def test_the_noise_of_each_optimizer_has_the_size_of_one():
 
 
 def test_starts_have_the_entropy_that_was_asked_for():
-    starts = experiment._starts(np.random.default_rng(0).normal(size=(3, 8)), np.array([0.05, 0.9]))
+    starts = experiment.of_entropy(np.random.default_rng(0).normal(size=(3, 8)), (0.05, 0.9))
     np.testing.assert_allclose(entropy(starts) / np.log(8), [[0.05] * 3, [0.9] * 3], rtol=1e-9)
 
 

@@ -13,7 +13,7 @@ STEPS = 80
 CHANGES = {"AdamW": (0.1, 0.2, 0.3), "AdamW, beta1 0": (-0.02, 0.0, 0.02), "SGD": (-0.02, 0.0, 0.02)}
 
 
-def record(change, **which):
+def record(change, parts=None, **which):
     """A run in which entropy grows evenly."""
     asked = NoisyRun(**which)
     blocks = STEPS // figure.BLOCK
@@ -23,6 +23,7 @@ def record(change, **which):
         "first": 0.4, "last": 0.4 + change, "probe_first": 0.4, "probe_last": 0.4 + change,
         "blocks": {"probe_entropy": entropy, "move": [0.01] * blocks, "net_move": [0.25] * blocks,
                    "reward": [0.5] * blocks},
+        **({} if parts is None else {"parts": parts}),
     }
 
 
@@ -46,7 +47,7 @@ def table(tmp_path):
 
 
 def test_changes_are_over_what_the_logits_moved(table):
-    by_run, shapes, other = figure.tables(table)
+    by_run, shapes, other, _ = figure.tables(table)
     rows = {row[0]: row[1:] for row in by_run.rows}
     adam = rows["sum, coin 0.5, AdamW 0.0002"]
     # .2 on the mean of three, over 8 blocks of .25; the error is .1 / sqrt 3 over 2.
@@ -70,6 +71,27 @@ def test_the_criteria_depend_on_seeds_and_on_forecasts(table):
     raised = table.copy()
     raised.loc[raised["panel"] == "walk", "change"] += 1.0
     assert [one.met for one in figure.finding(raised).criteria] == [True] + 5 * [False]
+
+
+def test_accounts_stand_beside_the_forecast_of_their_own_variant(tmp_path):
+    """Walks of another variant, or how many runs came within them; a part of another run."""
+    parts = dict.fromkeys(figure.PARTS, 0.01)
+    stale = {"kind": "accounted", "variant": "8 steps stale"}
+    far = forecast(-0.01, variant="bfloat16 sampler")
+    (tmp_path / "noise").mkdir()
+    write_json(tmp_path / figure.FILES["small-sums"], {"provenance": {}, "records": [
+        {**far, "walks": {"60": [9.0, 9.1]}}, forecast(-0.01, variant="8 steps stale"),
+        *(record(change, parts | {"momentum": change}, seed=seed, **stale)
+          for seed, change in enumerate((0.2, 0.3, 0.6))),
+        record(0.1, parts, kind="accounted", coin=None)]})
+    *_, accounts = figure.tables(figure.data(tmp_path))
+    coin, own = accounts.rows
+    # Walks .1 to .4: .25 with a standard deviation of .129, 1.96 of which reach .253.
+    assert coin[:5] == ("sum, coin 0.5, AdamW 0.0002, 8 steps stale", "3", "0.367 ± 0.120",
+                        "-0.00 to +0.50", "2")
+    assert coin[5:] == (*["0.010"] * 3, "0.367 ± 0.120", *["0.010"] * 2)
+    assert own[0] == "sum, own reward, AdamW 0.0002"
+    assert own[3:5] == ("", "")
 
 
 def test_paths_begin_at_no_change(table):

@@ -5,7 +5,6 @@ import pandas
 import pytest
 from scipy import stats
 
-from llm_bridge.commands import holding_comparison
 from paper_figures.data import inputs
 from paper_figures.extensions import holding_a_target as figure
 from tests.paper_figures.extensions.held_runs import record, write
@@ -21,11 +20,6 @@ def written(tmp_path):
         *(record(FORECAST, seed, 0.05, reward=0.6) for seed in range(6)),
         record("wide forecast, diverse bonus", 0, 0.01, reward=0.1, steps_to_follow=None)])
     return tmp_path
-
-
-def test_controllers_are_those_of_the_comparison():
-    assert inputs.HELD_MODELS.keys() == holding_comparison.MODELS.keys()
-    assert {task: model for task, (model, _) in inputs.HELD_MODELS.items()} == holding_comparison.MODELS
 
 
 def test_numbers_are_those_of_the_runs(written):
