@@ -159,7 +159,7 @@ class Engine:
 class Options:
     """Given options over an engine's defaults, with account of those that were read.
 
-    ``name[k]`` is the entry k of an option that is a list.
+    ``name[k]`` is the entry k of an option that is a list. A number in place of two bounds is the upper.
     """
 
     def __init__(self, engine: Engine, given: Mapping[str, Any]) -> None:
@@ -179,7 +179,8 @@ class Options:
         if name in self.engine.joined and value is not None:
             value = [None, *map(float, str(value).split(self.engine.joined[name]))][-2:]
         if place and value is not None:
-            value = value[int(place.rstrip("]"))]
+            pair = (0.0, value) if isinstance(value, int | float) else value
+            value = pair[int(place.rstrip("]"))]
         if value is None and (other := self.engine.fallback.get(f"{name}[{place}" if place else name)):
             return self[other]
         if name in self.engine.never and value is not None and value >= self.engine.never[name]:

@@ -12,6 +12,9 @@ _OVER_TOKENS = {"normalization": "token-mean"}
 
 
 def _contradiction(options: Options) -> str:
+    clips = options["actor.eps_clip_low_high"]
+    if isinstance(clips, int | float):
+        return f"actor.eps_clip_low_high takes two numbers, got {clips}: give LOW HIGH"
     level = options[_I + "level"]
     if level != "off" and options["actor.policy_loss_type"] == "gspo":
         return f"{_I}level={level} with gspo has the sampler below its ratio, as no rule here has"

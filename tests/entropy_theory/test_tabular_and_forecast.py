@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from entropy_theory import entropy_change, forecast, policy, tabular, token_batch, update_rules
 from entropy_theory.token_tree import TokenTree
-from tests.active_rules import ACTIVE
+from tests.active_rules import OPTIONS
 from tests.tolerances import FLOAT64, SAME_STEP
 
 RULES = [
@@ -87,14 +87,14 @@ def test_listing_of_a_deterministic_policy_is_finite():
 # A tree's responses are rows of several tokens: the natural gradient is defined on bandits only.
 @pytest.mark.parametrize(
     ("world", "name"),
-    [(world, name) for world in ("bandits", "tree") for name in ACTIVE
+    [(world, name) for world in ("bandits", "tree") for name in update_rules.RULES
      if world == "bandits" or not update_rules.get(name).needs.listing],
 )
 @settings(max_examples=4, derandomize=True, deadline=None, database=None)
 @given(data=st.data())
 def test_every_rules_forecast_is_the_measured_change_to_first_order(world, name, data):
     """Halving the learning rate quarters the error of forecast (i): order 2."""
-    rule = update_rules.get(name, **ACTIVE[name])
+    rule = update_rules.get(name, **OPTIONS.get(name, {}))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1), label="seed"))
     actions = data.draw(st.integers(3, 5), label="actions")
     if world == "tree":

@@ -169,7 +169,8 @@ def _read(engine, words, given=()):
 
 @pytest.mark.parametrize("engine", ["trl", "verl", "openrlhf", "skyrl", "slime"])
 @pytest.mark.parametrize(
-    "action", ["raise-upper-clip", "usual-clips", "add-entropy-bonus", "drop-entropy-bonus", "weaker-kl"])
+    "action", ["raise-upper-clip", "usual-clips", "add-entropy-bonus", "drop-entropy-bonus", "weaker-kl",
+               "correct-for-the-sampler"])
 def test_what_a_diagnosis_advises_is_read(engine, action):
     option = re.sub(r" \(.*", "", ADVISED[action]["options"][engine]["option"])
     penalized = PENALIZED.get(engine, {}) if action == "weaker-kl" else {}
@@ -183,6 +184,14 @@ def test_the_page_on_growth_advises_a_kl_penalty_that_is_taken(engine, prefix):
     found = _read(engine, " ".join(prefix + word for word in advised.split()))
     assert found.without_effect == ()
     assert "reference-kl" in str(as_table(found.rule))
+
+
+def test_one_number_in_place_of_two_bounds():
+    advised = ADVISED["correct-for-the-sampler"]["options"]["openrlhf"]["option"]
+    corrected = _read("openrlhf", advised, {"algo.kl.init_coef": 0}).rule
+    assert (corrected.kind, corrected.low, corrected.high) == ("token-truncate", 0, 2)
+    with pytest.raises(ValueError, match=r"takes two numbers, got 0\.28: give LOW HIGH"):
+        _read("openrlhf", "--actor.eps_clip_low_high 0.28")
 
 
 def test_a_bound_that_holds_in_place_of_another_is_read():

@@ -35,6 +35,7 @@ from simulations.engine.traced import traced_runs
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.problems.token_trees import TokenProblem
+from tests.active_rules import OPTIONS
 from tests.adversarial_rules import HONEST, Fading
 
 STEPS, RATE, SEED = 60, 0.3, 4
@@ -43,31 +44,6 @@ RUNS, RUN = 4, 1
 SAMPLES = Samples(group_size=6, tempered=4)
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 
-# Options under which each rule, and its controller, does something on a handful of tokens.
-OPTIONS: dict[str, dict[str, Any]] = {
-    "reinforce": {}, "grpo": {}, "gspo": {}, "clip-higher": {"dynamic_sampling": True},
-    "natural-gradient": {}, "entropy-bonus": {"coefficient": 0.1, "target": 0.9},
-    "diverse-bonus": {"coefficient": 0.3},
-    "entropy-advantage": {}, "reference-kl": {"coefficient": 0.2},
-    "clip-cov": {"ratio": 0.5, "lower": 0.01}, "kl-cov": {"ratio": 0.2},
-    "aepo": {"alpha": 0.7, "target": 0.9},
-    # Bounds that bind within three steps on the same samples.
-    "cispo": {"clip_low": 0.05, "clip_high": 0.05}, "sapo": {"tau_positive": 9.0, "tau_negative": 10.0},
-    "dppo": {"delta_low": 0.02, "delta_high": 0.02}, "gmpo": {"clip_low": 0.05, "clip_high": 0.05},
-    "ce-gppo": {"clip_low": 0.05, "clip_high": 0.05}, "aspo": {"clip_low": 0.05, "clip_high": 0.05},
-    "bapo": {"clip_low": 0.2, "clip_low_end": 0.01, "clip_high": 0.02, "clip_high_end": 0.3,
-             "target": 1.0},
-    "dcpo": {"clip_low": 0.01, "clip_high": 0.01}, "dro": {"beta": 2.0},
-    "erc": {"beta_low": 0.01, "beta_high": 0.01},
-    "fipo": {"clip_low": 0.5, "clip_high": 0.5}, "m2po": {"above": "current", "threshold": 1e-4},
-    "sampler-correction": {"above": "current", "low": 0.95, "high": 1.05},
-    "aent": {"coefficient": 0.1, "removed_fraction": 0.4, "warm_up_steps": 5, "coefficient_high": 0.3},
-    "repo": {"beta": 0.3}, "repo-r": {"zeta": 0.2},
-    "stare": {"share": 0.3, "target": 0.9, "both": True, "coefficient_step": 0.02},
-    "entropic": {"target": 0.9, "threshold": 0.3},
-    "entrocraft": {"entropy_low": 0.8, "entropy_high": 1.2}, "top-entropy": {"share": 0.4},
-    "lp-reg": {"share": 0.5},
-}
 FORECAST: dict[str, Any] = {
     "hold": "forecast", "coefficient_low": -2.0, "coefficient_high": 2.0, "horizon": 5.0,
     "feedback_horizon": 10.0}
