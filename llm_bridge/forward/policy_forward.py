@@ -1,7 +1,8 @@
 """A policy's forward pass over sampled rows: their logits, or their tokens' statistics without logits.
 
 Where the model allows it, the pass does not hold the logits (`fused_forward`), and reads a prompt
-once for all its samples (`shared_prompts`). Both are tried before they are relied on.
+once for all its samples (`shared_prompts`). Both are tried before they are relied on. Rows of equal
+tokens, which a collapsed policy draws, are read once.
 """
 
 from __future__ import annotations
@@ -106,10 +107,19 @@ class Forward:
         Raises:
             ValueError: a model that gives no load-balancing loss.
         """
+        alone = router is None and images.IMAGES not in rows
+        if alone:
+            tokens, present = _whole(rows)
+            counts = rows.get("mask", rows["completion_mask"]).long()
+            first, owner = shared_prompts.distinct(
+                torch.cat([tokens, counts], dim=1), torch.cat([present, torch.ones_like(counts)], dim=1))
+            if len(first) < len(owner):
+                found = self.statistics(model, {name: rows[name][first] for name in (*COLUMNS, "mask")
+                                                if name in rows})
+                return found.map(lambda column: column[owner])
         if self._logit_map(model, rows) is None:
             return from_logits(self.logits(model, rows, router), rows["completion_ids"],
                                removed_fraction=self._removed_fraction)
-        alone = router is None and images.IMAGES not in rows
         if alone and rows["completion_ids"].shape[1] > 1:  # else prompts alone are read
             first, owner = shared_prompts.distinct(rows["prompt_ids"], rows["prompt_mask"])
             if len(first) < len(owner) and self._shares_prompts(model, rows):

@@ -1,8 +1,8 @@
-"""Samples whole groups: each prompt is read once for all its samples, and finished rows are dropped.
+"""Samples whole groups: what samples have in common is read once, and finished ones are dropped.
 
 It draws from the same distribution as Hugging Face generate, in less time. That function reads a
 prompt again for every sample, keeps a row until the last of the batch has ended, and prepares each
-token's inputs anew.
+token's inputs anew. Samples that begin alike, as those of a collapsed policy do, are one row here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from torch.nn.utils.rnn import pad_sequence
 from llm_bridge.data.models import cache_argument
 from llm_bridge.data.private_names import keeps_a_state
 
-KEPT_SHARE = 0.8
-"""Ended rows are dropped once the others are fewer than this share: dropping copies the cache."""
-
 
 def sample_groups(
     model: Any, prompts: Sequence[Sequence[int]], *, stop_ids: Sequence[int], max_new_tokens: int,
@@ -30,7 +27,7 @@ def sample_groups(
 
     Args:
         model: a causal language model, not wrapped by data parallelism.
-        prompts: token ids; equal ones that follow one another are read once.
+        prompts: token ids; equal ones that follow one another are one group.
         stop_ids: tokens that end a completion, and are its last.
         max_new_tokens: largest number of tokens of a completion.
         temperature: finite and above 0.
@@ -53,32 +50,29 @@ def sample_groups(
         if cache.get_seq_length() != tokens.shape[1]:
             return None
         owner = torch.repeat_interleave(torch.tensor([count for _, count in distinct], device=device))
-        cache.batch_select_indices(owner)
-        logits, mask = logits[owner], mask[owner]
         found = torch.zeros(len(owner), max_new_tokens, dtype=torch.long, device=device)
         likely = torch.zeros(found.shape, device=device)
         length = torch.full((len(owner),), max_new_tokens, device=device)
-        row = torch.arange(len(owner), device=device)  # of each row still alive
-        ended = torch.zeros(len(owner), dtype=torch.bool, device=device)
+        row = torch.arange(len(owner), device=device)  # of each completion still alive
         stops = torch.tensor(list(stop_ids), device=device)
         for place in range(max_new_tokens):
-            prob = (logits.float() / temperature).softmax(-1)
+            prob = (logits.float() / temperature).softmax(-1)[owner]
             drawn = torch.multinomial(prob, num_samples=1)
             found[row, place] = drawn[:, 0]
             if log_prob is not None:
                 likely[row, place] = prob.gather(1, drawn)[:, 0].log()
-            ends = torch.isin(drawn[:, 0], stops) & ~ended
+            ends = torch.isin(drawn[:, 0], stops)
             length[row[ends]] = place + 1
-            ended |= ends
-            alive = int((~ended).sum())
-            if alive == 0 or place + 1 == max_new_tokens:
+            row, owner, drawn = row[~ends], owner[~ends], drawn[~ends, 0]
+            if not len(row) or place + 1 == max_new_tokens:
                 break
-            if alive < KEPT_SHARE * len(row):
-                kept = (~ended).nonzero()[:, 0]
-                cache.batch_select_indices(kept)
-                row, drawn, mask, ended = row[kept], drawn[kept], mask[kept], ended[kept]
-            mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
-            logits = _next_logits(model, drawn, mask, cache)
+            # Equal prefixes are one row from here on.
+            prefix, owner = torch.unique(owner * prob.shape[1] + drawn, return_inverse=True)
+            parent, drawn = prefix // prob.shape[1], prefix % prob.shape[1]
+            if len(parent) != len(mask) or bool((parent.diff() != 1).any()):
+                cache.batch_select_indices(parent)
+            mask = torch.cat([mask[parent], mask.new_ones(len(parent), 1)], dim=1)
+            logits = _next_logits(model, drawn[:, None], mask, cache)
     if log_prob is not None:
         log_prob += _cut(likely, length)
     return _cut(found, length)

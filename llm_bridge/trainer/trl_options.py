@@ -69,7 +69,8 @@ OPTIONS: dict[str, Option] = {
     # ------------------------------------------------------------------------------- the objective
     **_all(TRANSLATED, "epsilon epsilon_high",
            "the rule's clip_low and clip_high; of cispo epsilon_high alone, the largest ratio itself"),
-    **_all(TRANSLATED, "delta", "the rule's dual_clip; refused below 1 + the upper clip"),
+    **_all(TRANSLATED, "delta", "the rule's dual_clip; refused below 1 + the upper clip, where TRL would "
+           "bound the ratios of positive advantages too"),
     **_all(TRANSLATED, "importance_sampling_level", "sequence: the rule gspo; refused beside weights of "
            "single tokens (top_entropy_quantile, vLLM's token modes), which TRL spreads over a sequence"),
     **_all(TRANSLATED, "loss_type",
@@ -78,7 +79,8 @@ OPTIONS: dict[str, Option] = {
            "cannot be told from no choice: dapo beside another rule leaves that rule's normalization"),
     **_all(TRANSLATED, "scale_rewards",
            "group divides by the standard deviation over G - 1, without TRL's 1e-4. none is "
-           "group-centered. batch is refused"),
+           "group-centered. batch is refused: it divides centered rewards by the deviation of raw "
+           "ones, which no rule does; reinforce++-baseline divides by that of centered ones"),
     **_all(TRANSLATED, "beta use_bias_correction_kl",
            "the rule reference-kl with estimator k3, or k3-corrected"),
     **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),
@@ -87,12 +89,14 @@ OPTIONS: dict[str, Option] = {
            "the rule entropy-bonus with a target: its coefficient acts on the policy whose entropy was "
            "measured, TRL's a step later (docs/departures.md)"),
     **_all(TRANSLATED, "top_entropy_quantile",
-           "the rule top-entropy, by a quantile of the whole step; refused beside an entropy bonus"),
+           "the rule top-entropy, by a quantile of the whole step; refused beside an entropy bonus, "
+           "which TRL then gives to the selected tokens alone"),
     **_all(TRANSLATED, "off_policy_mask_threshold",
            "the rule sampler-correction of kind none with this off_policy_threshold"),
     **_refused(
-        "normalizes each reward before the sum, and a rule is given their sum: normalize inside "
-        "one reward function", multi_objective_aggregation=("sum_then_normalize",)),
+        "normalizes each reward before the sum, and the sum over all prompts of a generation, where a "
+        "rule has its own normalization of one reward: combine the rewards in one reward function",
+        multi_objective_aggregation=("sum_then_normalize",)),
     **_all(SUPPORTED, "sync_ref_model ref_model_mixup_alpha ref_model_sync_steps",
            "with a rule that has a reference, of whole weights; a checkpoint then holds the reference "
            "too"),
@@ -117,15 +121,16 @@ OPTIONS: dict[str, Option] = {
            "whole softmax, which is told at the start (docs/departures.md)"),
     **_all(SUPPORTED, "generation_kwargs",
            "keys that act on each next token's distribution, as top_p, that end a completion, or "
-           "that decode it with vLLM. Searches, limits of time and numbers of sequences are "
-           "refused"),
+           "that decode it with vLLM. Refused are searches, which do not draw from the policy, limits "
+           "of time, by which a machine's speed chooses lengths, and numbers of sequences, as TRL "
+           "takes one a row"),
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
     **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION, free=True),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
            "transformers_continuous_batching_config",
-           "TRL then draws, a prompt once for each sample. Continuous batching is refused with "
-           "sharded weights, with bf16 or fp16 on weights of another format, and with a seed of "
-           "its own"),
+           "TRL then draws, a prompt once for each sample. Continuous batching is refused with sharded "
+           "weights, for which it would hang, with bf16 or fp16 on weights of another format, which TRL "
+           "would round for good, and with a seed of its own, which would repeat the same draws"),
     **_all(SUPPORTED, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
     **_all(SUPPORTED, "chat_template_kwargs max_tool_calling_iterations"),
     **_same("pad_to_multiple_of"),
@@ -161,9 +166,9 @@ OPTIONS: dict[str, Option] = {
            "activation_checkpointing activation_checkpointing_kwargs",
            "prompts are then read again for each sample", free=True),
     **_all(SUPPORTED, "cast_lm_head_to_fp32", "logits are then held in memory"),
-    **_refused("replaces parts of the forward pass by kernels that no test here has run, and TRL 2 drops "
-               "it", use_liger_kernel=(False,)),
-    **_all(WITHOUT_EFFECT, "liger_kernel_config", "belongs to use_liger_kernel, which is refused"),
+    **_all(PASSED_ON, "use_liger_kernel liger_kernel_config",
+           "kernels of layers, for GPUs, that no test here ran; TRL 2 drops them. Without a forward mode "
+           "of theirs an account tells tokens apart by differences", free=True),
     **_same("use_cache torch_empty_cache_steps"),
     **_all(SUPPORTED, "torch_compile torch_compile_backend",
            "a step is the same with it, tested with the backend eager", free=True),
@@ -237,7 +242,8 @@ OPTIONS: dict[str, Option] = {
            free=True),
     **_all(SUPPORTED, "save_total_limit", free=True),
     **_refused("saves at any step, between the steps of a generation too, from where a run would not "
-               "continue exactly", enable_jit_checkpoint=(False,)),
+               "continue exactly, as its samples are not saved: set save_steps, which loses one "
+               "generation at most", enable_jit_checkpoint=(False,)),
     **_all(DEPARTS, "save_only_model",
            "such a checkpoint is never resumed from, which is an error, nor by `llm_bridge train`; in "
            "transformers a run goes on from it with a new optimizer", free=True),
@@ -261,7 +267,8 @@ TRAINER_ARGUMENTS = {
     "model": ("supported", "a model, a folder or a hub id; with a processor it sees images too"),
     "reward_funcs": ("supported", "functions, and reward models"),
     "train_dataset": ("supported", "a Dataset or an IterableDataset of texts or conversations; images "
-                      "need a processor, and are not audited; resampling from a stream is refused"),
+                      "need a processor, and are not audited; resampling from a stream is refused, as it "
+                      "draws prompts at random"),
     "eval_dataset": ("supported", "its loss is TRL's own, under TRL's options"),
     "processing_class": ("supported", "a tokenizer, or a processor, tested with LLaVA's and Gemma 3's: "
                          "prompts with images are read again for each sample"),

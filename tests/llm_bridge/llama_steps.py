@@ -60,7 +60,8 @@ def held(*_: Any) -> Any:
 def llama_trainer(
     folder: Path, rule: update_rules.UpdateRule, *, model: Any = None, steps: int = 1,
     micro_batches: int = 1, peft_config: Any = None, on_step: Any = None,
-    prompts: Sequence[str] = PROMPTS, target_offsets: Sequence[float | None] = (), **options: Any,
+    prompts: Sequence[str] = PROMPTS, target_offsets: Sequence[float | None] = (),
+    streamed: bool = False, **options: Any,
 ) -> entropy_trainer.EntropyTrainer:
     """Plain SGD with rate 1: a step moves each weight by minus its gradient."""
     own, tokenizer = llama()
@@ -74,9 +75,10 @@ def llama_trainer(
     columns: dict[str, Any] = {"prompt": list(prompts) * steps}
     if target_offsets:
         columns["target_offset"] = list(target_offsets) * steps
+    dataset = datasets.Dataset.from_dict(columns)
     made = entropy_trainer.EntropyTrainer(
         model or own, [low_digit], arguments, rule=rule, on_step=on_step,
-        train_dataset=datasets.Dataset.from_dict(columns),
+        train_dataset=dataset.to_iterable_dataset() if streamed else dataset,
         processing_class=tokenizer, peft_config=peft_config,
     )
     made.remove_callback(transformers.PrinterCallback)

@@ -92,7 +92,7 @@ DAILY: Cases = {
         "steps_per_generation": 2, "num_generations": 4, "resampling_rounds": 1,
         "mask_truncated_completions": True}),
     "accounted": ("entropy-bonus", {"coefficient": 0.5}, {
-        "steps": 2, "learning_rate": 1e-3, "optim": "adamw_torch", "weight_decay": 0.1,
+        "steps": 2, "streamed": True, "learning_rate": 1e-3, "optim": "adamw_torch", "weight_decay": 0.1,
         "max_grad_norm": 0.05, "per_device_train_batch_size": 6, "gradient_accumulation_steps": 2}),
     "router's loss": ("grpo", {}, {
         "experts": True, "router_aux_loss_coef": ROUTED, "per_device_train_batch_size": 6,

@@ -68,6 +68,18 @@ def test_a_row_goes_on_as_if_alone():
         assert not set(ids[:-1]) & {2, 7, 12}
 
 
+def test_samples_that_begin_alike_are_one_row(monkeypatch):
+    """At the greedy limit the samples of a prompt never part."""
+    model, _ = llama()
+    prompts, rows = [[5, 6, 7]] * 3 + [[8]] * 2, []
+    monkeypatch.setattr(model, "forward", lambda **options: (
+        rows.append(len(options["input_ids"])), type(model).forward(model, **options))[1])
+    drawn = group_sampling.sample_groups(
+        model, prompts, stop_ids=[2], max_new_tokens=6, temperature=1e-4)
+    assert drawn == [drawn[0]] * 3 + [drawn[3]] * 2
+    assert rows == [2] * 6
+
+
 def test_a_model_without_a_cache_is_left_to_others():
     model, _ = tabular()
     assert group_sampling.sample_groups(model, [[5]], stop_ids=[2], max_new_tokens=2) is None

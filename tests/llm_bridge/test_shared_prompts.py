@@ -6,7 +6,6 @@ import logging
 
 import pytest
 import torch
-import transformers
 from accelerate import Accelerator
 
 from entropy_theory import update_rules
@@ -131,6 +130,43 @@ def test_short_completions_are_read_apart_from_long_ones(monkeypatch):
         torch.testing.assert_close(one, other, rtol=0, atol=ROUNDING * float(other.abs().max()))
 
 
+def test_equal_rows_are_read_once(monkeypatch):
+    """Rows that differ in padding or in what counts alone; a statistic or a gradient of another row."""
+    torch.manual_seed(0)
+    model = llama()[0].train()
+    owner = torch.tensor([0, 1, 0, 2, 0, 1])
+    rows = {"prompt_ids": torch.randint(3, 12, (3, 4))[owner], "prompt_mask": torch.ones(6, 4).long(),
+            "completion_ids": torch.randint(3, 12, (3, 3))[owner],
+            "completion_mask": torch.tensor([[1, 1, 1], [1, 1, 1], [1, 1, 0]])[owner]}
+    rows["completion_ids"][5, 2] = 15 - rows["completion_ids"][5, 2]  # another last token
+    rows["completion_ids"][3, 2] = 0  # padding
+    rows["mask"] = rows["completion_mask"].bool()
+    rows["mask"][4] = False
+    read, original = [], Forward._call
+
+    def call(self, model, tokens, *arguments, **more):
+        read.append(tokens.shape[0])
+        return original(self, model, tokens, *arguments, **more)
+
+    monkeypatch.setattr(Forward, "_call", call)
+    weight = torch.rand(6, 3, dtype=torch.float64)
+
+    def of(passes, parts):
+        found = [passes.statistics(model, {name: rows[name][part] for name in rows}) for part in parts]
+        log_prob = torch.cat([one.log_prob for one in found])
+        return log_prob, torch.autograd.grad((weight * log_prob).sum(), list(model.parameters()))
+
+    forward = Forward(Accelerator(cpu=True), model)
+    log_prob, gradient = of(forward, [slice(None)])
+    assert read[-1] == 5
+    expected, whole_gradient = of(forward, [slice(row, row + 1) for row in range(6)])
+    torch.testing.assert_close(log_prob, expected, rtol=0, atol=ROUNDING)
+    assert not log_prob[4].any()
+    assert log_prob[0].all()
+    for one, other in zip(gradient, whole_gradient, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=ROUNDING * float(other.abs().max()))
+
+
 def test_rows_of_nearly_one_length_are_read_together():
     mask = (torch.arange(8) < torch.tensor([8, 8, 8, 7])[:, None]).long()
     assert shared_prompts.parts_by_length(mask, cuts=True) == [(slice(None), 8)]
@@ -143,23 +179,12 @@ def test_a_model_whose_past_is_wrong_is_found_out(tmp_path, monkeypatch, caplog)
     """Trusting a cache that gives other log-probs: the step must be that of the plain pass."""
     rule = update_rules.get("grpo")
     expected, _, _ = trained(tmp_path, monkeypatch, rule, shared=False)
-    original = transformers.DynamicCache.batch_select_indices
-
-    def mixed_up(self, indices):
-        original(self, indices.flip(0))
-
+    original = shared_prompts.past_of
     logging.getLogger("llm_bridge").propagate = True
     with monkeypatch.context() as patch:
         made = llama_trainer(tmp_path, rule, prompts=PROMPTS_OF_OTHER_LENGTHS)
-        generate = made._generate_single_turn
-
-        def sample(*arguments, **options):
-            with patch.context() as inner:
-                inner.setattr(transformers.DynamicCache, "batch_select_indices", original)
-                return generate(*arguments, **options)
-
-        patch.setattr(made, "_generate_single_turn", sample)
-        patch.setattr(transformers.DynamicCache, "batch_select_indices", mixed_up)
+        patch.setattr(
+            shared_prompts, "past_of", lambda prompts, owner: original(prompts, owner.flip(0)))
         moved = moves(made)
     assert "its log-probs are others" in caplog.text
     assert_same(moved, expected)
