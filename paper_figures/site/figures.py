@@ -24,7 +24,7 @@ from paper_figures.site.ledger import SOURCES
 from paper_figures.site.markup import (
     badge,
     claim_page,
-    docstring,
+    documented,
     fenced,
     figure_page,
     link,
@@ -230,7 +230,7 @@ def _page(
         parts += ["## Where the data come from", "",
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]
-    parts += ["## What was done", "", docstring(_docstring(name))]
+    parts += ["## What was done", "", documented(FIGURES[name].data.__module__)]
     return "\n".join(parts)
 
 

@@ -17,7 +17,7 @@ from llm_bridge.conformance import record
 from paper_figures.extensions import effect_of_every_rule as effects
 from paper_figures.figure import MissingInputError
 from paper_figures.site import loss_pictures
-from paper_figures.site.markup import blocks, fenced, folded, link, table, text
+from paper_figures.site.markup import displayed, fenced, folded, link, table, text
 
 HEADERS = (
     "rule", "formula", "first order", "measured effect", "entropy", "off policy", "costs", "claims",
@@ -31,6 +31,10 @@ COSTS = {
     "entropy_effect": "second backward pass",
 }
 """Costs of a rule's columns and state terms beside a plain loss."""
+
+
+FORMULA = re.compile(r"^\.\. math::\n\n((?: {4}.*\n|\n)+)", re.MULTILINE)
+"""The formulas of a rule, in the docstring of its module."""
 
 
 def page(names: Sequence[str], results: Path) -> str:
@@ -88,10 +92,9 @@ def picture(name: str) -> str:
 
 
 def _formula(name: str) -> str:
-    documented = inspect.getdoc(inspect.getmodule(RULES[name])) or ""
-    shown = next((lines for is_literal, lines in blocks(documented) if is_literal), [])
+    shown = FORMULA.search(inspect.getdoc(inspect.getmodule(RULES[name])) or "")
     return f"{text(described.headline(RULES[name]))}\n\n" + (
-        folded("formula", fenced(inspect.cleandoc("\n".join(shown)))) if shown else "")
+        folded("formula", displayed(shown[1].strip().split("\n\n"))) if shown else "")
 
 
 @functools.cache
