@@ -48,7 +48,6 @@ def page(names: Sequence[str], results: Path) -> str:
     rows = [(f"{link(name, f'rules/{name}')}\n\n{picture(name)}", _formula(name), first_order(name),
              _measured(cells[name]), _sides(measured, name), _asked_of_ratios(name), _costs(name),
              named(claims_on(name)), ", ".join(engines.get(name, ())) or "–") for name in names]
-    hidden = "\n".join(names)
     return "\n".join([
         "# Map of losses", "",
         "Every loss here is one update rule, which turns a batch of tokens into one coefficient per "
@@ -76,7 +75,6 @@ def page(names: Sequence[str], results: Path) -> str:
         f"({link('how, and what departs', 'losses')}).", "",
         *([text(f"Not measured here yet: {missing}"), ""] if missing else []),
         table(HEADERS, rows, (4, 5, 3, 7, 3, 3, 3, 4, 3), css="filterable losses"),
-        fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
 
 
