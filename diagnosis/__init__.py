@@ -1,5 +1,7 @@
 """Diagnoses what happened to the entropy of a training run, from its log alone, and what to change.
 
+::
+
     (run,) = training_logs.logs.read(["console.log"])
     found = diagnose(run)
     found.sentence, found.findings[0].evidence

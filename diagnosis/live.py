@@ -1,5 +1,7 @@
 """Says when the diagnosis of a run changes while it trains; the command `watch` follows its log.
 
+::
+
     verdicts = Verdicts("this run", every=10)
     for record in training:
         if said := verdicts.add(record):

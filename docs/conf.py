@@ -26,6 +26,9 @@ python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 napoleon_use_ivar = True  # else a field's own docstring would be a second description of it
 toc_object_entries = False
+# In a docstring `NAME` is code, and leads to what has this name.
+default_role = "py:obj"
+highlight_language = "text"  # of blocks that name none: formulas, not Python
 
 linkcheck_ignore = ["(?!https?://)"]  # links within the site lead to pages, which a test looks for
 

@@ -1,10 +1,15 @@
-"""Accounts for a change of mean entropy: how much of it each part of a step of the parameters caused.
+r"""Accounts for a change of mean entropy: how much of it each part of a step of the parameters caused.
 
 The mean entropy H of fixed states is a function of the parameters theta, whatever the model, the rule and
 the optimizer. A step d is the sum of parts d_k. Each part has a forecast and an account:
 
-    forecast   <grad H(theta), d_k>                           before the step, to first order;
-    account    <integral_0^1 grad H(theta + t d) dt, d_k>     after it, along the straight path.
+.. math::
+
+    \text{forecast:} \quad \langle \nabla H(\theta),\, d_k \rangle
+    \quad\text{before the step, to first order;}
+
+    \text{account:} \quad \Bigl\langle \int_0^1 \nabla H(\theta + t\, d)\, dt,\; d_k \Bigr\rangle
+    \quad\text{after it, along the straight path.}
 
 The account's parts add up to H(theta + d) - H(theta) for a step of any size, except for the error of the
 quadrature that stands in for the integral. The change itself is measured, so this error is seen. For

@@ -192,12 +192,16 @@ class ProportionalTemperature(TemperatureSwitch):
 
 @dataclass(kw_only=True, slots=True)
 class AdaptiveCoefficient(Controller):
-    """AEnt's coefficient (AEnt, Eq. 4.1): it moves while the clamped entropy is outside a band.
+    r"""AEnt's coefficient (AEnt, Eq. 4.1): it moves while the clamped entropy is outside a band.
 
     After ``warm_up_steps`` observations each one sets
 
-        lambda <- clip(lambda - rate * excess, low, high)
-        excess = min(H~ - entropy_low, 0) + max(H~ - entropy_high, 0).
+    .. math::
+
+        \lambda \leftarrow \operatorname{clip}(\lambda - \text{rate} \times \text{excess},
+        \text{low}, \text{high}),
+
+        \text{excess} = \min(\tilde H - \text{entropy low}, 0) + \max(\tilde H - \text{entropy high}, 0).
 
     Raises ValueError for a band or a box whose ends are the wrong way round, and for a band at infinity.
     The coefficient and the rate have to be finite, and the rate at least 0.

@@ -25,10 +25,14 @@ billion batches for a nat, and its forecast is rounding of the other terms' chan
 
 @dataclass(kw_only=True, slots=True)
 class ForecastCoefficient(Controller):
-    """The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
+    r"""The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
 
-        wanted      = (target - H) / horizon + (next target - target)
-        coefficient = (wanted - base - bias) / per_unit, clipped to [low, high]
+    .. math::
+
+        \text{wanted} = (\text{target} - H) / \text{horizon} + (\text{next target} - \text{target}),
+
+        \text{coefficient} = (\text{wanted} - \text{base} - \text{bias}) / \text{per unit}
+        \text{ within } [\text{low}, \text{high}].
 
     Here base and per_unit are exponential means of the forecasts. Forecasts of single batches are noise,
     and a coefficient that follows noise costs reward. Errors of first order are fed back slowly: bias is

@@ -2,7 +2,7 @@
 
 They include what theorems about entropy trip over: ties, saturated policies, two actions, a correct
 set of one action or of all. Everything shrinks towards small integer weights, the form in which a
-counterexample can be checked by hand:
+counterexample can be checked by hand::
 
     from hypothesis import given
     from entropy_theory.strategies import bandits

@@ -1,16 +1,18 @@
-"""Target policies pi*, from which the positive samples of AEPO's second batch come.
+r"""Target policies pi*, from which the positive samples of AEPO's second batch come.
 
 AEPO's term is REINFORCE on right answers drawn from pi^T. Its discussion generalizes: any policy pi*
 made from pi can take the place of pi^T, and the term then pulls pi towards pi*( . | right). A target
 determines how pi* is sampled, by a temperature that a controller chooses and further generation options
 such as top-p. A pi* that cannot be sampled directly reweights the samples by a *log tilt* l(o),
 
-    pi*(o | right)  is proportional to  pi_sampled(o | right) exp(l(o)).
+.. math::
+
+    \pi^*(o \mid \text{right}) \propto \pi_\text{sampled}(o \mid \text{right})\, e^{l(o)}.
 
 Each prompt's weights are normalized over its right samples, so that no prompt gains or loses weight.
 
 A target of your own subclasses `TargetPolicy`. Logits processors are those of transformers. They get the
-tokens so far [sequences, tokens] and the next one's logits [sequences, vocabulary], before temperature:
+tokens so far [sequences, tokens] and the next one's logits [sequences, vocabulary], before temperature::
 
     class Damped(transformers.LogitsProcessor):
         def __call__(self, tokens, logits):
@@ -92,7 +94,7 @@ class TargetPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShorterResponses(TargetPolicy):
-    """Prefers short ones among the right answers: pi*(o) proportional to pi(o) exp(-per_token |o|)."""
+    """Prefers short ones among the right answers: ``pi*(o) ~ pi(o) exp(-per_token |o|)``."""
 
     reads: ClassVar[frozenset[str]] = NOTHING
     per_token: float = 0.01

@@ -1,5 +1,7 @@
 """Watches what the loss of any TRL GRPOTrainer or RLOOTrainer does to entropy, without changing it.
 
+::
+
     trainer = GRPOTrainer(...)
     diagnostics.attach(trainer)
     trainer.train()

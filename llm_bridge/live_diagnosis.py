@@ -1,5 +1,7 @@
 """Diagnoses a run of TRL while it trains, in the words of `policy-entropy diagnose`.
 
+::
+
     trainer = GRPOTrainer(..., callbacks=[LiveDiagnosis()])
 
 logs a warning when the verdict on the run changes, and holds it as ``found``. It reads what the trainer

@@ -1,5 +1,7 @@
 """The update rules as policy losses of SkyRL (0.3, 0.4), selected by name in SkyRL's own configuration.
 
+::
+
     python -m skyrl.train.entrypoints.main_base trainer.override_entrypoint=llm_bridge.skyrl_plugin \\
         trainer.algorithm.policy_loss_type=entropy-theory/clip-higher \\
         trainer.algorithm.rule_options.clip_high=0.3 trainer.algorithm.use_kl_loss=false ...

@@ -1,5 +1,7 @@
 """Forecasts and measures what optimizer steps under verl do to the mean entropy of their mini-batches.
 
+::
+
     +actor_rollout_ref.actor.policy_loss.forecast_every=10
 
 verl's engine clips gradients and takes the step in one call. A torch optimizer has hooks around its

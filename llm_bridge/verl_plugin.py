@@ -1,5 +1,7 @@
 """The update rules as policy losses of verl (0.9), selected by name in verl's own configuration.
 
+::
+
     actor_rollout_ref.actor.policy_loss.loss_mode=entropy-theory/clip-cov
     actor_rollout_ref.actor.policy_loss._target_=llm_bridge.verl_plugin.policy_loss_config
     +actor_rollout_ref.actor.policy_loss.rule_options.ratio=0.002

@@ -1,5 +1,7 @@
 """A trainer of verl's (0.9, v1) that draws AEPO's second batch, at the temperature that its rule chooses.
 
+::
+
     VERL_USE_EXTERNAL_MODULES=llm_bridge.verl_second_batch python -m verl.trainer.main_ppo \\
         trainer.v1.trainer_mode=entropy-theory \\
         actor_rollout_ref.actor.policy_loss.loss_mode=entropy-theory/aepo \\

@@ -62,8 +62,8 @@ def group_centered_batch_normalized(batch: TokenBatch, rows: TokenMask) -> Token
 def above_length_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
     """R minus the mean of the group's rewards by length (OPO, arXiv 2505.23585).
 
-    The baseline sum |o| R / sum |o| has the least variance where the squared norm of an answer's gradient
-    grows as its length. verl's ``opo``.
+    The baseline ``sum |o| R / sum |o|`` has the least variance where the squared norm of an answer's
+    gradient grows as its length. verl's ``opo``.
     """
     xp = namespace(batch.weight)
     length = xp.sum(xp.astype(rows, batch.weight.dtype), axis=-1, keepdims=True)
@@ -171,12 +171,14 @@ def overlong_penalty(batch: TokenBatch, max_length: int, buffer: int) -> Array:
 def expected_group_normalized(
     batch: TokenBatch, rows: TokenMask, *, group_size: int, ddof: int = 0
 ) -> TokenColumn:
-    """Return the exact expectation of `group_normalized` over groups of G sampled responses.
+    r"""Return the exact expectation of `group_normalized` over groups of G sampled responses.
 
     For a binary reward the expected GRPO step is kappa(p) times the gradient of p, the probability of a
     right answer. The expected advantage of an action is therefore ``kappa (R - p)`` with
 
-        kappa(p) = E_{k ~ Binomial(G, p)}[sqrt(k/G (1 - k/G))] / (p (1 - p)).
+    .. math::
+
+        \kappa(p) = \frac{E_{k \sim \operatorname{Binomial}(G, p)} \sqrt{k/G\, (1 - k/G)}}{p\, (1 - p)}.
 
     kappa tends to ``sqrt(G - 1)`` as p tends to 0 or 1.
 

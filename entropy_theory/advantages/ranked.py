@@ -68,12 +68,14 @@ def best_over_second(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0,
 
 
 def pass_at_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
-    """The mean advantage of an answer over all k of the group's answers with it (arXiv 2508.10751).
+    r"""The mean advantage of an answer over all k of the group's answers with it (arXiv 2508.10751).
 
     A set of k answers has reward 1 if one of them is right, of reward 1 or more. With f the share of sets
     without a right one, o that share among the sets of a given wrong answer, and s = sqrt(f (1 - f)),
 
-        A = f / s at right answers,    A = (f - o) / s at wrong ones,
+    .. math::
+
+        A = f / s \text{ at right answers}, \quad A = (f - o) / s \text{ at wrong ones},
 
     and 0 where s is 0. Of a listing of all answers it is the limit of infinitely many samples.
 

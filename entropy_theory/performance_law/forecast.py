@@ -1,5 +1,7 @@
 r"""Says whether the law R = -a e^H + b holds along a run, and forecasts its entropy and performance.
 
+::
+
     report = forecast(entropy, performance, at=(0.2,))
     report.holds, report.verdict, report.ceiling
 

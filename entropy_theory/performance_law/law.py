@@ -1,5 +1,9 @@
 r"""The law R = -a e^H + b between policy entropy and performance: fit, predict, doubt, compare.
 
+.. math::
+
+    R = b - a\, e^H
+
 From "The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models", where it is read
 off training runs; nothing derives it. R is affine in e^H (the perplexity), so least squares has a closed
 form. In the variable e^H - 1 the intercept is the ceiling b - a, the performance that the law forecasts
@@ -11,8 +15,11 @@ at zero entropy::
 
 Standard errors take the residuals as independent. Residuals of a training run are not, and
 ``autocorrelation`` measures it. A policy with one right answer and equal wrong answers lies on an exact
-curve, ``H = h(R) + (1 - R) log(n - 1)``. This curve does not have the law's form; it is among the
-`rivals`.
+curve, which does not have the law's form and is among the `rivals`:
+
+.. math::
+
+    H = h(R) + (1 - R) \log(n - 1), \quad h(R) = -R \log R - (1 - R) \log(1 - R).
 
 Entropies are in nats, performance is any number (a share of right answers where n is mentioned).
 """
@@ -292,7 +299,7 @@ def entropy_range(
 
     Args:
         performance: R, probability of a right answer, in [0, 1], any shape.
-        n_actions: n.
+        n_actions: n, the number of actions.
         n_correct: m, from 1 to n; where m = n, R must be 1.
     """
     performance = _probabilities(performance)

@@ -1,5 +1,7 @@
 """Pairs the entropies and performances of a user's training log, by step.
 
+::
+
     run = read([Path("metrics.jsonl")])
     run.entropy, run.performance, run.notes
 

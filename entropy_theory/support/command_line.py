@@ -1,7 +1,7 @@
 """The frame of all command lines: sub-commands that are imported when they run, errors in one line.
 
 A room's ``__main__`` lists its `Command` objects and calls `run`; the console script ``policy-entropy``
-lists those of all rooms. Each of these options has one meaning everywhere:
+lists those of all rooms. Each of these options has one meaning everywhere::
 
     --output    where the results go: a folder, or the file of a command that writes one
     --jobs      processes, or claims and files, at once

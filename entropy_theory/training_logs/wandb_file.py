@@ -1,4 +1,4 @@
-"""Reads a run file of W&B (run-*.wandb): records of protobuf within the frames of a LevelDB log.
+"""Reads a run file of W&B (``run-*.wandb``): records of protobuf within the frames of a LevelDB log.
 
 W&B's package has no reader of them since its datastore module was removed, so both are read here, as
 github.com/wandb/wandb has them in core/pkg/leveldb/record.go and wandb/proto/wandb_internal.proto.

@@ -1,10 +1,15 @@
-"""AEnt: a base rule plus an adaptive coefficient times the gradient of the clamped entropy (section 4).
+r"""AEnt: a base rule plus an adaptive coefficient times the gradient of the clamped entropy (section 4).
 
-    J = J_base + lambda E H~(pi(. | s_t)),   the mean over all tokens,
-    H~ = entropy of the policy renormalized to its (1 - p) V largest logits,
-    lambda <- clip( lambda - beta [ min(H~ - low, 0) + max(H~ - high, 0) ] )            (Eq. 4.1)
+.. math::
 
-H~ is the batch mean of the clamped entropy. To first order the bonus never lowers the full entropy
+    J = J_\text{base} + \lambda\, E\, \tilde H(\pi(\cdot \mid s_t))
+    \quad\text{(the mean over all tokens)},
+
+    \lambda \leftarrow \operatorname{clip}\bigl(\lambda - \beta\, [\min(\tilde H - \text{low}, 0)
+    + \max(\tilde H - \text{high}, 0)]\bigr) \quad\text{(Eq. 4.1)}
+
+H~ is the clamped entropy, that of the policy renormalized to its (1 - p) V largest logits, as a mean over
+the batch. To first order the bonus never lowers the full entropy
 (`extension.clamped-bonus`). As in the authors' code the bonus is averaged over all tokens, the mask of
 kept actions carries no gradient, and lambda starts to move after ``warm_up_steps``.
 

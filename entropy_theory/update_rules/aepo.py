@@ -1,8 +1,13 @@
-"""AEPO: GRPO plus alpha times REINFORCE on the positive samples of a tempered policy (AEPO, Eq. 1).
+r"""AEPO: GRPO plus alpha times REINFORCE on the positive samples of a tempered policy (AEPO, Eq. 1).
 
-    J = J_GRPO + alpha E_{o ~ pi_old^T} (1/|o|) sum_t min( r R, clip(r, 1 - eps, 1 + eps) R ),
-    r = pi / pi_old at temperature 1, R in {0, 1},
-    T = T_low + (T_high - T_low) [H(pi_old) < target].
+.. math::
+
+    J = J_\text{GRPO} + \alpha\, E_{o \sim \pi_\text{old}^T}\, \frac{1}{|o|} \sum_t
+    \min\bigl(r R, \operatorname{clip}(r, 1 - \varepsilon, 1 + \varepsilon)\, R\bigr),
+
+    T = T_\text{low} + (T_\text{high} - T_\text{low})\, \mathbf{1}[H(\pi_\text{old}) < \text{target}],
+
+with the ratio r at temperature 1 and R in {0, 1}.
 
 Differences from the authors' code, and why:
 
@@ -21,7 +26,7 @@ either sign (`later-work.scope-rl-negatives`). The claims `aepo.theorem-4.3b` an
 `aepo.corollary-4.4-high` are about the first text.
 
 The paper prints the symbol alpha, but no value. The default 1 gives both batches the same total weight.
-Experiment ``aepo-figure-1`` simulates bandits, and counts the targets below log |A*| that are held to
+Experiment ``aepo-figure-1`` simulates bandits, and counts the targets below ``log |A*|`` that are held to
 0.02 nats: 4 % at alpha 0.1, 55 % at 0.5, 69 % at 1 and 74 % at 2. Language models miss theirs by more
 (docs/how_to/trl.md). The chatter around the target doubles from alpha 1 to 2, so a larger alpha than 1
 gains little. Below the bound of claim `aepo.combined-update` entropy keeps falling.

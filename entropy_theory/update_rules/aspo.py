@@ -1,7 +1,11 @@
-"""ASPO: the ratio of tokens with a positive advantage is inverted (arXiv 2510.06062, code Archer2.0).
+r"""ASPO: the ratio of tokens with a positive advantage is inverted (arXiv 2510.06062, code Archer2.0).
 
-    weight = min(1 / r, c)   where A > 0 and r <= 1 + eps_high,     0 where r is larger,
-             min(r, c)       where A < 0 and r >= 1 - eps_low,      0 where r is smaller.
+.. math::
+
+    \text{weight} = \begin{cases}
+    \min(1/r, c) & A > 0,\ r \le 1 + \varepsilon_\text{high} \\
+    \min(r, c) & A < 0,\ r \ge 1 - \varepsilon_\text{low} \\
+    0 & \text{elsewhere.} \end{cases}
 
 So a right token that became less likely is pulled back more. c is a soft dual clip: tokens beyond it keep
 the gradient of weight c. The authors' scripts have eps .2, and .4 at the 20% of tokens with most entropy,

@@ -1,9 +1,12 @@
-"""BAPO: clip bounds that leave positive advantages their share (arXiv 2510.18927, Eq. 5 and Algorithm 1).
+r"""BAPO: clip bounds that leave positive advantages their share (arXiv 2510.18927, Eq. 5, Algorithm 1).
 
 PPO's clip between c_low = 1 - eps_low and c_high = 1 + eps_high. At every step c_low rises in steps to
 at most 1 - ``clip_low_end``, and then c_high to at most 1 + ``clip_high_end``, until
 
-    sum over A > 0 of A min(r, c_high)  >=  target x sum over A < 0 of |A| max(r, c_low),
+.. math::
+
+    \sum_{A > 0} A \min(r, c_\text{high}) \ge
+    \text{target} \times \sum_{A < 0} |A| \max(r, c_\text{low}),
 
 over the whole step. A higher c_low silences more tokens with a negative advantage, a higher c_high
 fewer with a positive one. The authors' code (WooooDyy/BAPO, on verl) steps by .05 and has a dual clip

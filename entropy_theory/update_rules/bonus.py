@@ -1,4 +1,4 @@
-"""The base of bonuses: a base rule plus coefficient x a term that moves entropy, held at a target or not.
+r"""Base of bonuses: a base rule plus coefficient x a term that moves entropy, held at a target or not.
 
 The coefficient is a constant or follows a ``coefficient_schedule``. With a ``target`` a closed loop of
 `controllers` adapts it:
@@ -10,7 +10,10 @@ The coefficient is a constant or follows a ``coefficient_schedule``. With a ``ta
 
 With ``prompt_gain`` each prompt has a coefficient of its own,
 
-    c_p = c + prompt_gain (s_p - mean of s),    s_p = target + offset_p - H_p.
+.. math::
+
+    c_p = c + \text{gain} \times (s_p - \text{mean of } s), \quad
+    s_p = \text{target} + \text{offset}_p - H_p.
 
 H_p is the mean token entropy of the prompt's answers. The offset is the batch's column ``target_offset``,
 0 without one. c, a constant or the controller's, is left to hold the mean: the controller gets H_p -

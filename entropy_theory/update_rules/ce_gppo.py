@@ -1,8 +1,11 @@
-"""CE-GPPO: clipped tokens keep a bounded gradient (arXiv 2509.20712, Eq. 7, code Kwai-Klear/CE-GPPO).
+r"""CE-GPPO: clipped tokens keep a bounded gradient (arXiv 2509.20712, Eq. 7, code Kwai-Klear/CE-GPPO).
 
-    weight = beta1 (1 - eps_low)    where A < 0 and r < 1 - eps_low,
-             beta2 (1 + eps_high)   where A > 0 and r > 1 + eps_high,
-             r                      elsewhere.
+.. math::
+
+    \text{weight} = \begin{cases}
+    \beta_1 (1 - \varepsilon_\text{low}) & A < 0,\ r < 1 - \varepsilon_\text{low} \\
+    \beta_2 (1 + \varepsilon_\text{high}) & A > 0,\ r > 1 + \varepsilon_\text{high} \\
+    r & \text{elsewhere.} \end{cases}
 
 beta1 weighs unlikely tokens with a negative advantage, and holds entropy down. beta2 weighs unlikely
 tokens with a positive advantage, and holds entropy up. Unlikely means below e^{-H}

@@ -1,6 +1,10 @@
-"""CISPO: the ratio is clipped as a weight, and no token loses its gradient (arXiv 2506.13585, Eqs. 4-5).
+r"""CISPO: the ratio is clipped as a weight, and no token loses its gradient (arXiv 2506.13585, Eqs. 4-5).
 
-    J = E 1/sum_i |o_i| sum_it sg[ clip(r_it, 1 - eps_low, 1 + eps_high) ] A_i log pi(o_it)
+.. math::
+
+    J = E\, \frac{1}{\sum_i |o_i|} \sum_{i,t}
+    \operatorname{sg}[\operatorname{clip}(r_{it}, 1 - \varepsilon_\text{low},
+    1 + \varepsilon_\text{high})]\, A_i \log \pi(o_{it})
 
 MiniMax-M1 prints no value of eps_high and sets no lower bound. By default the engines' bounds of the
 ratio are

@@ -1,7 +1,11 @@
-"""Clip-Cov: no gradient on a random few of the tokens with a large covariance (Cui et al., Eqs. 10-12).
+r"""Clip-Cov: no gradient on a random few of the tokens with a large covariance (Cui et al., Eqs. 10-12).
 
-    Cov(y_i) = (log pi(y_i) - mean log pi)(A(y_i) - mean A)
-    I ~ Uniform{i : lower <= Cov(y_i) <= upper},  |I| = floor(ratio N);  score 0 on I.
+.. math::
+
+    \operatorname{Cov}(y_i) = (\log \pi(y_i) - \text{mean of} \log \pi)\, (A(y_i) - \text{mean of } A),
+
+    I \sim \operatorname{Uniform}\{i : \text{lower} \le \operatorname{Cov}(y_i) \le \text{upper}\}, \quad
+    |I| = \lfloor \text{ratio} \times N \rfloor, \quad \text{score 0 on } I.
 
 Differences from the authors' code (verl, `clip_cov`), and why:
 

@@ -1,7 +1,11 @@
-"""Difficulty weights: good answers count more on hard prompts, bad ones on easy (GRPO-LEAD, 2504.09696).
+r"""Difficulty weights: good answers count more on hard prompts, bad ones on easy (GRPO-LEAD, 2504.09696).
 
-    A <- w(p) A where A > 0,   w(1 - p) A where A < 0,
-    w(p) = low + (high - low) / (1 + exp(steepness (p - middle)))
+.. math::
+
+    A \leftarrow w(p)\, A \text{ where } A > 0, \quad A \leftarrow w(1 - p)\, A \text{ where } A < 0,
+
+    w(p) = \text{low}
+    + \frac{\text{high} - \text{low}}{1 + \exp(\text{steepness} \times (p - \text{middle}))}
 
 Here p is the share of right answers in the prompt's group. The paper has w from .4 to 1.5, middle .75 and
 steepness 10. Its length reward is not part of the rule.

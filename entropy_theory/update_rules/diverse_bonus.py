@@ -1,9 +1,12 @@
-"""Diverse bonus: a base rule plus coefficient x the gradient of the entropy among the right answers.
+r"""Diverse bonus: a base rule plus coefficient x the gradient of the entropy among the right answers.
 
 With q = pi given a right answer, p the probability of a right answer and l(y) = log pi(y | prompt),
 summed over the tokens of y, the bonus pushes along
 
-    p grad H(q) = E_{y ~ pi} [ 1{y right} x(y) grad l(y) ],      x(y) = -(l(y) - E_q l).
+.. math::
+
+    p\, \nabla H(q) = E_{y \sim \pi}[\mathbf{1}\{y \text{ right}\}\, x(y)\, \nabla l(y)], \quad
+    x(y) = -(l(y) - E_q\, l).
 
 It pushes rare right answers up and common ones down, and does nothing at wrong ones. Over right answers x
 has mean 0 under q. Entropy among right answers remains once a prompt is solved
@@ -14,7 +17,9 @@ From samples x_i = -(l_i - mean of l over the k right answers of the group). It 
 where the group has no other right answer. Its own l_i in the mean makes it (k - 1)/k of the unbiased
 estimate. So the expected bonus of a group of G samples is the exact one times
 
-    1 - (1 - (1 - p)^G) / (p G).
+.. math::
+
+    1 - \frac{1 - (1 - p)^G}{p\, G}.
 
 A listing of all answers, weighted by their probabilities, gives the exact one: the mean goes by
 ``weight``.

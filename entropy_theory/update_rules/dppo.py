@@ -1,12 +1,19 @@
-"""DPPO: the clip looks at how far a probability moved, not at the ratio (arXiv 2602.04879, Eqs. 12-14).
+r"""DPPO: the clip looks at how far a probability moved, not at the ratio (arXiv 2602.04879, Eqs. 12-14).
 
-    J = E sum_it M_it r_it A_i,  M = 0 where A > 0, p > p_old and D > delta_high,
-                                 or A < 0, p < p_old and D > delta_low; else 1.
+.. math::
+
+    J = E \sum_{i,t} M_{it}\, r_{it}\, A_i, \quad M = \begin{cases}
+    0 & A > 0,\ p > p_\text{old},\ D > \delta_\text{high} \\
+    0 & A < 0,\ p < p_\text{old},\ D > \delta_\text{low} \\
+    1 & \text{elsewhere.} \end{cases}
 
 D is a divergence of ``(p, 1 - p)`` from ``(p_old, 1 - p_old)``, where p is the probability of the sampled
 token. It is the total variation ``|p - p_old|``, or
 
-    KL  p_old log(p_old/p) + (1 - p_old) log((1 - p_old)/(1 - p)).
+.. math::
+
+    \operatorname{KL} = p_\text{old} \log \frac{p_\text{old}}{p}
+    + (1 - p_\text{old}) \log \frac{1 - p_\text{old}}{1 - p}.
 
 So a rare token may multiply its probability, and a likely one may not lose much of it. The policy may
 have moved further than every token (`later-work.dppo-binary`). With anchor "sampling" p_old is the

@@ -1,6 +1,8 @@
-"""DRO and Kimi k1.5: a quadratic penalty on the log-ratio in place of a clip (arXiv 2501.12599, Eq. 3).
+r"""DRO and Kimi k1.5: a quadratic penalty on the log-ratio in place of a clip (arXiv 2501.12599, Eq. 3).
 
-    J = E [ A log pi - (beta / 2) (log r)^2 ]
+.. math::
+
+    J = E\left[A \log \pi - \frac{\beta}{2} (\log r)^2\right]
 
 so that score = A - beta log r, times the length factor. verl's ``dro`` has no default ``dro_beta``;
 ROLL's ``kimi15`` has tau .1, which is taken here. Both penalize the log-ratio of each token, the paper

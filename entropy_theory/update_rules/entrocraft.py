@@ -1,6 +1,9 @@
-"""Entrocraft: below a band of entropy learn from bad answers alone, above it from good ones (2604.26326).
+r"""Entrocraft: below a band of entropy learn from bad answers, above it from good ones (2604.26326).
 
-    A <- 0 where A > 0 and H < low,    A <- 0 where A < 0 and H > high
+.. math::
+
+    A \leftarrow 0 \text{ where } A > 0 \text{ and } H < \text{low}, \quad
+    A \leftarrow 0 \text{ where } A < 0 \text{ and } H > \text{high}
 
 H is the mean token entropy of the step. The authors' code (lblaoke/entrocraft, ``grpo_range``) takes the
 signed reward for the advantage outside of the band; here the advantage stays the base rule's. Their band

@@ -1,7 +1,10 @@
-"""EntroPIC: likely tokens count more in good answers and less in bad ones (arXiv 2511.15248).
+r"""EntroPIC: likely tokens count more in good answers and less in bad ones (arXiv 2511.15248).
 
-    score = base + alpha r |A|  on tokens with pi above a threshold,
-    alpha = K_p (H - target) + K_i sum of (H - target), within [-1, 1]
+.. math::
+
+    \text{score} = \text{base} + \alpha\, r\, |A| \text{ on tokens with } \pi \text{ above a threshold},
+
+    \alpha = K_p (H - \text{target}) + K_i \sum (H - \text{target}) \text{ within } [-1, 1]
 
 A good answer's likely tokens then weigh 1 + alpha and a bad one's 1 - alpha. While H is above the target
 alpha is above 0, and entropy falls. PPO's clip does not hold the added term. That is so in the authors'
@@ -29,7 +32,7 @@ from entropy_theory.update_rules.rule import Needs, check_share, update_rule
 
 @update_rule("entropic")
 class Entropic(Modifier):
-    """The base rule's scores plus alpha x ratio x |A| on likely tokens of ordinary rows."""
+    """The base rule's scores plus ``alpha x ratio x |A|`` on likely tokens of ordinary rows."""
 
     target: float | None = 0.1
     """Mean token entropy to hold, nats; with None alpha is the constant ``coefficient``."""

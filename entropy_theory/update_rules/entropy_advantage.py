@@ -1,6 +1,8 @@
-"""Entropy-Adv: the advantage of a token grows with the entropy of its state (arXiv 2506.14758).
+r"""Entropy-Adv: the advantage of a token grows with the entropy of its state (arXiv 2506.14758).
 
-    A_t <- A_t + min( beta sg(H_t), |A_t| / kappa )
+.. math::
+
+    A_t \leftarrow A_t + \min(\beta \operatorname{sg}(H_t),\, |A_t| / \kappa)
 
 H_t is a constant of the gradient, so nothing pulls the policy towards entropy. Tokens chosen where the
 policy hesitates count more when they were right and less when they were wrong. As kappa > 1 the sign of
@@ -27,7 +29,7 @@ class EntropyAdvantage(Shaped):
     beta: float = 0.4
     """Advantage per nat of entropy."""
     kappa: float = 2.0
-    """The bonus is at most |A| / kappa; kappa is above 1."""
+    """The bonus is at most ``|A| / kappa``; kappa is above 1."""
 
     def _check(self) -> None:
         if not (math.isfinite(self.beta) and self.beta >= 0):

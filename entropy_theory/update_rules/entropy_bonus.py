@@ -1,6 +1,8 @@
-"""Entropy bonus: a base rule plus coefficient x grad H at every sampled state (AEPO, section 3.2).
+r"""Entropy bonus: a base rule plus coefficient x grad H at every sampled state (AEPO, section 3.2).
 
-    J = J_base + lambda E (1/|o|) sum_t H(pi(. | s_t))
+.. math::
+
+    J = J_\text{base} + \lambda\, E\, \frac{1}{|o|} \sum_t H(\pi(\cdot \mid s_t))
 
 In a table of logits its gradient raises entropy at every step: ``dH = eta lambda ||S||^2 >= 0`` with
 ``S_a = pi_a (log pi_a + H)``. Its pull fades near a deterministic policy, and it pushes up however high

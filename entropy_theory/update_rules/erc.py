@@ -1,6 +1,8 @@
-"""ERC: no gradient where a state's entropy has left its band (arXiv 2512.05591, Eq. 6, Kwai-Klear/ERC).
+r"""ERC: no gradient where a state's entropy has left its band (arXiv 2512.05591, Eq. 6, Kwai-Klear/ERC).
 
-    score 0 where H / H_old is outside (1 - beta_low, 1 + beta_high)
+.. math::
+
+    \text{score 0 where } H / H_\text{old} \notin (1 - \beta_\text{low},\, 1 + \beta_\text{high})
 
 Here H_old is the entropy of the state under the policy that sampled. The paper and its scripts put the
 rule on DAPO and GPPO with beta .05: ``base=clip-higher`` or ``base=ce-gppo``. The code's own default is

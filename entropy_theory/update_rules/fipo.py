@@ -1,6 +1,9 @@
-"""FIPO: a token weighs by what the policy did to the tokens after it (arXiv 2603.19835, ms-swift "fipo").
+r"""FIPO: a token weighs by what the policy did to later tokens (arXiv 2603.19835, ms-swift "fipo").
 
-    score x clip( exp( sum over k >= t of gamma^(k - t) log r_k ), 1 - eps_low, 1 + eps_high )
+.. math::
+
+    \text{score} \times \operatorname{clip}\Bigl(\exp \sum_{k \ge t} \gamma^{k - t} \log r_k,\,
+    1 - \varepsilon_\text{low},\, 1 + \varepsilon_\text{high}\Bigr)
 
 Here gamma = 2^(-1 / half_life), and positions outside the mask are counted. A token with a negative
 advantage and a ratio above ``safe_ratio`` has its weight between .8 and 1. Defaults are ms-swift's:

@@ -1,9 +1,12 @@
-"""GMPO: the geometric mean of clipped token ratios, one per sequence (arXiv 2507.20673, Eq. 4).
+r"""GMPO: the geometric mean of clipped token ratios, one per sequence (arXiv 2507.20673, Eq. 4).
 
-    J = E (1/G) sum_i A_i exp( (1/|o_i|) sum_t c_it ),
-    c_it = min(log r_it, eps_high) where A > 0, max(log r_it, -eps_low) where A < 0.
+.. math::
 
-Its gradient is A_i times the mean on tokens that are not clipped, over |o_i|, and 0 on the others,
+    J = E\, \frac1G \sum_i A_i \exp\Bigl(\frac{1}{|o_i|} \sum_t c_{it}\Bigr), \quad c_{it} = \begin{cases}
+    \min(\log r_{it},\, \varepsilon_\text{high}) & A > 0 \\
+    \max(\log r_{it},\, -\varepsilon_\text{low}) & A < 0. \end{cases}
+
+Its gradient is A_i times the mean on tokens that are not clipped, over ``|o_i|``, and 0 on the others,
 which still count in the mean. The paper and TRL's GMPOTrainer have eps .4 on both sides; verl's
 ``geo_mean`` takes its ``clip_ratio``, .2, and the mean of a sequence's advantages.
 """

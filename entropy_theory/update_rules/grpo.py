@@ -1,6 +1,10 @@
-"""GRPO: group-normalized advantages under PPO's clipped ratio, no KL term (AEPO, section 3.1, Eq. 1).
+r"""GRPO: group-normalized advantages under PPO's clipped ratio, no KL term (AEPO, section 3.1, Eq. 1).
 
-    J = E (1/G) sum_i (1/|o_i|) sum_t min( r A, clip(r, 1 - eps_low, 1 + eps_high) A )
+.. math::
+
+    J = E\, \frac1G \sum_i \frac{1}{|o_i|} \sum_t
+    \min\bigl(r A, \operatorname{clip}(r, 1 - \varepsilon_\text{low},
+    1 + \varepsilon_\text{high})\, A\bigr)
 
 With estimator "quantile" it is QAE, whose baseline drops out in expectation
 (`later-work.quantile-baseline`). Two claims are on the effect of PPO's clip on entropy:

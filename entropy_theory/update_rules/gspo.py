@@ -1,9 +1,15 @@
-"""GSPO: one ratio a sequence (Zheng et al., arXiv 2507.18071, Eqs. 5-7).
+r"""GSPO: one ratio a sequence (Zheng et al., arXiv 2507.18071, Eqs. 5-7).
 
-    J = E (1/G) sum_i min( s_i A_i, clip(s_i, 1 - eps_low, 1 + eps_high) A_i ),
-    s_i = (pi(o_i) / pi_old(o_i))^(1/|o_i|) = exp( mean_t log r_it ).
+.. math::
 
-grad s_i = s_i (1/|o_i|) sum_t grad log pi(o_it): each token's score is s_i A_i times the same length
+    J = E\, \frac1G \sum_i
+    \min\bigl(s_i A_i, \operatorname{clip}(s_i, 1 - \varepsilon_\text{low},
+    1 + \varepsilon_\text{high})\, A_i\bigr),
+
+    s_i = \Bigl(\frac{\pi(o_i)}{\pi_\text{old}(o_i)}\Bigr)^{1/|o_i|}
+    = \exp\Bigl(\frac{1}{|o_i|} \sum_t \log r_{it}\Bigr).
+
+``grad s_i = s_i (1/|o_i|) sum_t grad log pi(o_it)``: each token's score is s_i A_i times the same length
 factor as in sequence-mean GRPO, so on-policy the two are one rule. Clips bind for whole sequences and
 are narrow, because s_i is a geometric mean. GSPO-token (Eqs. 13-15), where s_it = sg[s_i] pi / sg[pi],
 has this gradient too, with an advantage of each token where the batch brings one. TRL's

@@ -1,6 +1,9 @@
-"""KL-Cov: a KL penalty on the tokens with the largest covariance (Cui et al., Eqs. 10, 13, 14).
+r"""KL-Cov: a KL penalty on the tokens with the largest covariance (Cui et al., Eqs. 10, 13, 14).
 
-    I = {i : rank of Cov(y_i) <= ratio N};  objective r A, minus coefficient x D_KL(pi_old || pi) on I.
+.. math::
+
+    I = \{i : \text{rank of } \operatorname{Cov}(y_i) \le \text{ratio} \times N\}, \quad
+    \text{objective} = r A - \text{coefficient} \times D_\text{KL}(\pi_\text{old} \| \pi) \text{ on } I.
 
 On sampled tokens the penalty is one of
 

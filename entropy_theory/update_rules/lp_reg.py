@@ -1,8 +1,11 @@
-"""Lp-Reg: unlikely tokens of bad answers are held by a KL to a proxy policy (arXiv 2510.03222).
+r"""Lp-Reg: unlikely tokens of bad answers are held by a KL to a proxy policy (arXiv 2510.03222).
 
 On the share of tokens with A < 0 that are least likely, where pi is below the proxy,
 
-    score = r A - coefficient d k3/d log pi,   k3 = rho - 1 - log rho,  rho = pi_proxy / pi
+.. math::
+
+    \text{score} = r A - \text{coefficient} \times \frac{d\, k_3}{d \log \pi}, \quad
+    k_3 = \rho - 1 - \log \rho, \quad \rho = \pi_\text{proxy} / \pi
 
 PPO's clip does not apply, as in the authors' code (CarlanLark/Lp-Reg-dev, ``lp_reg``, with share .01 or
 .005 and coefficient 1). The slope is 1 - rho: it raises the token. The paper's proxy is the policy itself

@@ -1,11 +1,9 @@
 """M2PO: no gradient on the tokens that moved most, up to a second moment (arXiv 2510.01161, AReaL).
 
-    score 0 on the tokens with the largest (log rho)^2, as few as leave the mean of the rest at most
-    ``threshold``
-
-Here rho = pi_old / mu as in ``sampler-correction`` (AReaL), or pi / mu (printed; option ``above``), over
-all tokens of the step. AReaL's example has .04, and PPO's clip beside it; the paper has none
-(``base=grpo`` with infinite clips). Tokens that moved alike up to rounding are silenced together.
+Tokens with the largest ``(log rho)^2`` have score 0: as few as leave the mean of the others at most
+``threshold``. Here rho = pi_old / mu as in ``sampler-correction`` (AReaL), or pi / mu (printed; option
+``above``), over all tokens of the step. AReaL's example has .04, and PPO's clip beside it; the paper has
+none (``base=grpo`` with infinite clips). Tokens that moved alike up to rounding are silenced together.
 """
 
 from __future__ import annotations

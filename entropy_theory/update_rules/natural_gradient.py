@@ -1,4 +1,8 @@
-"""Natural policy gradient of a tabular policy: ``dz = eta (A - mean A)`` (Cui et al., Theorem 2).
+r"""Natural policy gradient of a tabular policy (Cui et al., Theorem 2).
+
+.. math::
+
+    \Delta z = \eta\, (A - \text{mean of } A)
 
 The inverse Fisher matrix of one softmax turns the gradient ``pi (A - E A)`` into A itself, up to a
 constant that leaves the softmax as it is. On a state whose actions are all listed the per-token scores

@@ -1,6 +1,9 @@
-"""The base of policy-gradient losses: a weight of each token times its advantage.
+r"""The base of policy-gradient losses: a weight of each token times its advantage.
 
-    score_it = w_it A_i N / (B |o_i|)      (normalization "sequence-mean")
+.. math::
+
+    \text{score}_{it} = w_{it}\, A_i\, \frac{N}{B\, |o_i|}
+    \quad\text{(normalization "sequence-mean")}
 
 A loss is its weight w: PPO's ratio where it is not clipped (`grpo`), one ratio per sequence (`gspo`).
 All of them share estimators of advantages, normalization by length, dynamic sampling and the overlong

@@ -1,18 +1,22 @@
-"""Reference KL: a base rule minus coefficient x KL(pi || pi_ref) (Cui et al., section 4.1, PPO, GRPO).
+r"""Reference KL: a base rule minus coefficient x KL(pi || pi_ref) (Cui et al., section 4.1, PPO, GRPO).
 
 Estimators of the KL at a sampled token, with d = log pi - log pi_ref (Schulman's names):
 
-    k1 = d,    abs = |d|,    k2 = d^2 / 2,    k3 = exp(-d) - 1 + d,    k3-corrected = r k3,
+.. math::
+
+    k_1 = d, \quad \text{abs} = |d|, \quad k_2 = d^2 / 2, \quad k_3 = e^{-d} - 1 + d, \quad
+    k_3\text{-corrected} = r\, k_3,
 
 r = pi / pi_old being the token's ratio, which is differentiated too (DeepSeek-V3.2; TRL's default).
 
 In placement "loss" the estimator is differentiated. Its expected gradient on samples of pi is
 
-- k2: grad KL(pi || pi_ref), exactly;
-- k3: grad KL(pi_ref || pi), the other direction (the usual GRPO penalty);
-- k3-corrected: grad KL(pi || pi_ref), on samples of pi_old too: its slope is r d, on-policy that of k2;
+- k2: ``grad KL(pi || pi_ref)``, exactly;
+- k3: ``grad KL(pi_ref || pi)``, the other direction (the usual GRPO penalty);
+- k3-corrected: ``grad KL(pi || pi_ref)``, on samples of pi_old too: its slope is r d, on-policy that of
+  k2;
 - k1: zero, since E[grad log pi] = 0: noise and no penalty. Refused;
-- abs: grad sum |pi - pi_ref|, twice the total variation, which is not a KL.
+- abs: ``grad sum |pi - pi_ref|``, twice the total variation, which is not a KL.
 
 The straight-through forms of verl are k1+, abs+ and k3+. Their value is logged, and their gradient is
 that of k2: they are k2 here. The names ``kl``, ``mse`` and ``low_var_kl`` of verl are k1, k2 and k3, with

@@ -1,4 +1,8 @@
-"""REINFORCE: grad J = E[ A grad log pi ] (AEPO, section 3.1).
+r"""REINFORCE: a token weighs by its advantage, without a ratio (AEPO, section 3.1).
+
+.. math::
+
+    \nabla J = E[A\, \nabla \log \pi]
 
 As printed, up to a constant, this is the normalization "dr-grpo"; the default divides each answer by its
 own length, as GRPO and AEPO's Eq. 1 do.

@@ -1,16 +1,20 @@
-"""REPO: an advantage that falls with a token's log-probability (arXiv 2603.11682).
+r"""REPO: an advantage that falls with a token's log-probability (arXiv 2603.11682).
 
-    repo:    A <- A - beta (log pi + H)
-    repo-r:  A <- A (1 - zeta log pi) where A > 0,  A (1 + zeta log pi) where A < 0, of one sign
+.. math::
+
+    \text{repo:} \quad A \leftarrow A - \beta\, (\log \pi + H)
+
+    \text{repo-r:} \quad A \leftarrow A\, (1 - \zeta \log \pi) \text{ where } A > 0, \quad
+    A\, (1 + \zeta \log \pi) \text{ where } A < 0, \text{ of one sign}
 
 In expectation over on-policy samples ``repo`` is the entropy bonus beta grad H. The two have one gradient
 in exact computation. REPO's is an estimate from sampled tokens, which needs no logits
 (`later-work.repo`).
 
-The paper's practical form is ``repo-r``, with beta = zeta |A| and log pi in place of log pi + H (Appendix
-D.2; SkyRL's ``algorithm.repo``). Rare right tokens rise more, and rare wrong ones fall less. With rewards
-of one size it never lowers the rate of entropy while no weight is held at 0. With centered rewards it may
-(`later-work.repo-rescaled`).
+The paper's practical form is ``repo-r``, with ``beta = zeta |A|`` and log pi in place of log pi + H
+(Appendix D.2; SkyRL's ``algorithm.repo``). Rare right tokens rise more, and rare wrong ones fall less.
+With rewards of one size it never lowers the rate of entropy while no weight is held at 0. With centered
+rewards it may (`later-work.repo-rescaled`).
 
 SkyRL doubles or halves zeta depending on the side of a target entropy. Here zeta is a constant, since
 ``entropy-bonus`` holds targets.

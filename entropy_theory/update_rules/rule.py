@@ -1,8 +1,11 @@
-"""Defines what an update rule is: a map from per-token statistics to per-token coefficients.
+r"""Defines what an update rule is: a map from per-token statistics to per-token coefficients.
 
 Every rule moves the policy by
 
-    step = sum_i weight_i (score_i grad log pi(a_i | s_i) + sum_k term_ik grad k_i)
+.. math::
+
+    \text{step} = \sum_i \text{weight}_i\, \Bigl(\text{score}_i\, \nabla \log \pi(a_i \mid s_i)
+    + \sum_k \text{term}_{ik}\, \nabla k_i\Bigr)
 
 and decides only ``score`` and ``term``, which are constants of the gradient (detached). A rule does not
 depend on models, trainers or samplers. It is written against the array API, so the same code runs on

@@ -1,11 +1,13 @@
 """Reads update rules as a user writes them: a table of TOML or JSON, or texts ``name=value``.
 
+::
+
     name = "clip-cov"                              clip-cov
     ratio = 0.002                                  ratio=0.002
     base = { name = "grpo", clip_high = 0.28 }     base=grpo base.clip_high=0.28
 
 A part without a name (``base = { clip_high = 0.28 }``) is the rule's default part with these changes.
-A schedule is a table, with a kind in place of a name, or texts; lists are written as in JSON:
+A schedule is a table, with a kind in place of a name, or texts; lists are written as in JSON::
 
     target_schedule = { kind = "sine", period = 100 }         target_schedule.kind=sine
                                                               target_schedule.period=100

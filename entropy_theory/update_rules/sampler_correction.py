@@ -1,13 +1,15 @@
-"""Sampler corrections, for tokens that were drawn from another policy mu than pi_old.
+r"""Sampler corrections, for tokens that were drawn from another policy mu than pi_old.
 
 With rho_t = pi_old / mu of a token (or pi / mu, option ``above``), the base rule's score is multiplied
 by
 
-    kind "token-truncate"     clip(rho_t, low, high)                         TIS
-    kind "token-mask"         rho_t where low <= rho_t <= high, else 0       IcePop
-    kind "sequence-truncate"  clip(prod rho_t, low, high)                    sequence TIS
-    kind "sequence-mask"      prod rho_t where within the bounds, else 0     MIS
-    kind "token", "none"      rho_t as it is; 1
+.. math::
+
+    \begin{cases} \operatorname{clip}(\rho_t, \text{low}, \text{high}) & \text{kind "token-truncate", TIS}
+    \\ \rho_t \text{ within the bounds, else 0} & \text{kind "token-mask", IcePop} \\
+    \operatorname{clip}(\prod_t \rho_t, \text{low}, \text{high}) & \text{kind "sequence-truncate",
+    sequence TIS} \\ \prod_t \rho_t \text{ within the bounds, else 0} & \text{kind "sequence-mask", MIS}
+    \\ \rho_t & \text{kind "token"} \\ 1 & \text{kind "none".} \end{cases}
 
 Rejected tokens and sequences have score 0. With ``reject`` these are the tokens or sequences for which
 rho_t, prod rho_t or the geometric mean of rho_t leaves [reject_low, reject_high]. With

@@ -1,7 +1,11 @@
-"""SAPO: a soft gate in place of the clip (arXiv 2511.20347, Eqs. 5-6, and five engines).
+r"""SAPO: a soft gate in place of the clip (arXiv 2511.20347, Eqs. 5-6, and five engines).
 
-    J = E (1/G) sum_i (1/|o_i|) sum_t f(r_it) A_i,
-    f(r) = (4 / tau) sigmoid( tau (r - 1) ),   tau = tau_positive where A > 0, tau_negative elsewhere.
+.. math::
+
+    J = E\, \frac1G \sum_i \frac{1}{|o_i|} \sum_t f(r_{it})\, A_i, \quad
+    f(r) = \frac{4}{\tau} \operatorname{sigmoid}(\tau (r - 1)),
+
+    \tau = \tau_\text{positive} \text{ where } A > 0, \quad \tau_\text{negative} \text{ elsewhere.}
 
 At ratio 1 f' is 1: on-policy it is GRPO. Its gradient is ``r f'(r) A = 4 r s (1 - s) A`` with s the
 sigmoid. It decays on both sides of 1, whatever the sign of A. TRL, verl, SkyRL, AReaL and ms-swift all

@@ -1,7 +1,12 @@
-"""STARE: the least likely tokens of good answers count more while entropy is low (arXiv 2606.19236).
+r"""STARE: the least likely tokens of good answers count more while entropy is low (arXiv 2606.19236).
 
-    score x W on the share P of tokens with A > 0 that have the largest surprisal,   W = 1 + c
-    score x M on the same share of those with A < 0 (variant C2),                    M = 1 - c
+.. math::
+
+    \text{score} \times W \text{ on the share } P \text{ of tokens with } A > 0
+    \text{ that have the largest surprisal}, \quad W = 1 + c
+
+    \text{score} \times M \text{ on the same share of tokens with } A < 0
+    \text{ (variant C2)}, \quad M = 1 - c
 
 while the mean entropy is below the target; at or above it the rule is its base. The authors' code
 (hp-luo/STARE) has P .1, c .1, target .3 and, adapted, W + .01 sign(target - H) within [1, 1.5]: option

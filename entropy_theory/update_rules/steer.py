@@ -1,9 +1,14 @@
-"""STEER: tokens weigh less the more their step is taken to change entropy (arXiv 2510.10150).
+r"""STEER: tokens weigh less the more their step is taken to change entropy (arXiv 2510.10150).
 
-    Omega = (A / pi_old) pi (1 - pi) (log pi + H),    A <- w A,
+.. math::
 
-    exponential: w = max(w_min, exp(-k |Omega|)),   k = -log(w_min) / max(largest |Omega|, .02)
-    linear:      w from w_max at the smallest |Omega| to w_min at the largest
+    \Omega = \frac{A}{\pi_\text{old}}\, \pi (1 - \pi)\, (\log \pi + H), \quad A \leftarrow w A,
+
+    \text{exponential:} \quad w = \max(w_\text{min},\, e^{-k |\Omega|}), \quad
+    k = \frac{-\log w_\text{min}}{\max(\text{largest } |\Omega|,\, 0.02)}
+
+    \text{linear:} \quad w \text{ from } w_\text{max} \text{ at the smallest } |\Omega|
+    \text{ to } w_\text{min} \text{ at the largest}
 
 The authors' runs have the first with w_min .8 (zz-haooo/STEER ``entropy_control``, in which the
 extremes are those of a micro-batch). Omega is what a move of the token's own logit does to entropy, to
@@ -31,7 +36,7 @@ MAPPINGS = ("exponential", "linear")
 
 @update_rule("steer")
 class Steer(PolicyShaped):
-    """The base rule, with advantages times a weight that falls with |Omega|."""
+    """The base rule, with advantages times a weight that falls with ``|Omega|``."""
 
     weight_low: float = 0.8
     """w_min, above 0."""
@@ -56,7 +61,7 @@ class Steer(PolicyShaped):
                      reads={RATIO, "log_prob"} if current else {"old_log_prob"})
 
     def effect(self, batch: TokenBatch, advantage: TokenColumn) -> TokenColumn:
-        """Return |Omega| of each ordinary token, 0 elsewhere: [..., sequences, positions], nats."""
+        """Return ``|Omega|`` of each ordinary token, 0 elsewhere: [..., sequences, positions], nats."""
         xp: Any = namespace(advantage)
         log_prob = self._log_prob(batch)
         old = xp.where(xp.isfinite(batch.old_log_prob), batch.old_log_prob, log_prob)

@@ -1,6 +1,9 @@
-"""Top-entropy tokens: no gradient but on those whose states have the most entropy (arXiv 2506.01939).
+r"""Top-entropy tokens: no gradient but on those whose states have the most entropy (arXiv 2506.01939).
 
-    score x 1[H_t >= tau],  tau the (1 - rho)-quantile of the entropies of the step's tokens
+.. math::
+
+    \text{score} \times \mathbf{1}[H_t \ge \tau], \quad
+    \tau = \text{the } (1 - \rho)\text{-quantile of the entropies of the step's tokens}
 
 In the paper rho is .2 ("80/20"; TRL's and ms-swift's ``top_entropy_quantile``). The mean still counts all
 tokens. tau is that of the whole step; TRL takes one for each micro-batch, over all ranks. A token is kept

@@ -1,6 +1,9 @@
-"""TOPR: positive answers are learned as they are, negative ones tapered (arXiv 2503.14286, Eq. 8).
+r"""TOPR: positive answers are learned as they are, negative ones tapered (arXiv 2503.14286, Eq. 8).
 
-    gradient = sum over A > 0 of A grad log pi + sum over A < 0 of clip(w, 0, 1) A grad log pi
+.. math::
+
+    \text{gradient} = \sum_{A > 0} A\, \nabla \log \pi
+    + \sum_{A < 0} \operatorname{clip}(w, 0, 1)\, A\, \nabla \log \pi
 
 w is the ratio of the whole sequence (printed), or of each token (ROLL's ``topr``, and its ``tis`` with
 ``cispo(clip_low=1, clip_high=0)``). ROLL tells answers apart by the sign of their scores, not

@@ -1,6 +1,8 @@
-"""Unlikeliness reward: of the right answers to a prompt the likelier are worth less (arXiv 2506.02355).
+r"""Unlikeliness reward: of the right answers to a prompt the likelier are worth less (arXiv 2506.02355).
 
-    R <- R (1 - beta rank / G)
+.. math::
+
+    R \leftarrow R\, (1 - \beta \times \text{rank} / G)
 
 The rank is 0 at the least likely answer of the group and G - 1 at the likeliest. Likely is the mean
 log-probability of an answer's tokens under the policy that sampled, and beta is .25, as in the authors'

@@ -1,7 +1,11 @@
-"""VESPO: one weight per sequence, a bump of its whole ratio (arXiv 2602.10693, in TRL "vespo").
+r"""VESPO: one weight per sequence, a bump of its whole ratio (arXiv 2602.10693, in TRL "vespo").
 
-    J = E 1/sum_i |o_i| sum_it sg[ phi(w_i) ] A_i log pi(o_it),   w_i = prod_t r_it,
-    phi(w) = w^k exp( lambda (1 - w) ),   (k, lambda) by the sign of A.
+.. math::
+
+    J = E\, \frac{1}{\sum_i |o_i|} \sum_{i,t} \operatorname{sg}[\phi(w_i)]\, A_i \log \pi(o_{it}), \quad
+    w_i = \prod_t r_{it},
+
+    \phi(w) = w^k e^{\lambda (1 - w)}, \quad (k, \lambda) \text{ by the sign of } A.
 
 phi(1) = 1, and phi falls to 0 on both sides. The product of the ratios is not normalized by length, so
 that long sequences have weights far from 1. TRL's defaults, which are these, are (2, 3) where A >= 0

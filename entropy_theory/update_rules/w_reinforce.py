@@ -1,6 +1,8 @@
-"""W-REINFORCE and NSR: right answers count less than wrong ones (arXiv 2506.01347).
+r"""W-REINFORCE and NSR: right answers count less than wrong ones (arXiv 2506.01347).
 
-    A <- lambda A where A > 0
+.. math::
+
+    A \leftarrow \lambda A \text{ where } A > 0
 
 lambda is .1 in W-REINFORCE and 0 in NSR, which learns from wrong answers alone. Rewards are signed and
 have no baseline: 1 at right answers, -1 at wrong ones (estimator "signed"). So it is in the authors'

@@ -1,5 +1,7 @@
 """Accounts for the entropy changes of a trainer's optimizer steps.
 
+::
+
     trainer.add_callback(Accountant(trainer, every=10))
     trainer.train()
 

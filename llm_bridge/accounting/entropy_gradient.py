@@ -12,7 +12,7 @@ and with it the buckets of data parallelism. It does not work where a backward p
 
 There the gradient takes a forward and a backward pass of its own, in evaluation mode
 (`EntropyGradient.evaluate`). So it does where the forward pass at hand has training noise, or other
-weights than those asked for. Where ``autograd.grad`` does not work, the trainer's ``.grad``s are
+weights than those asked for. Where ``autograd.grad`` does not work, the trainer's ``.grad`` are
 set aside before and put back after.
 """
 

@@ -1,8 +1,10 @@
-"""Reads the step that torch's SGD, Adam or AdamW takes, as a sum of addends, one parameter at a time.
+r"""Reads the step that torch's SGD, Adam or AdamW takes, as a sum of addends, one parameter at a time.
 
 The addends are exact. With P the scaling of this very step, this batch in Adam's second moment,
 
-    theta' - theta = -P g - P momentum - weight_decay [+ rounding]
+.. math::
+
+    \theta' - \theta = -P g - P\, \text{momentum} - \text{weight decay } [+ \text{rounding}]
 
 - ``gradient``: this batch's gradient as the backward pass left it, before clipping;
 - ``clipping``: (c - 1) times that, where the gradient was scaled by c;

@@ -1,5 +1,7 @@
 """Compares forecasts of entropy with what happened: a small model trained in many ways, step by step.
 
+::
+
     python -m llm_bridge.commands.forecast_comparison --output FILE
 
 Each run of `runs` has a task, an optimizer, its learning rate and a seed. Every step is audited.

@@ -1,5 +1,7 @@
 r"""Compares controllers of a target entropy: a model is trained by each of them, run after run.
 
+::
+
     python -m llm_bridge.commands.holding_comparison --output FILE --design small
     python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained --device cuda
     python -m llm_bridge.commands.holding_comparison --output FILE --design pretrained-small \

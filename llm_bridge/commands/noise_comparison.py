@@ -1,5 +1,7 @@
 r"""Measures what training does to entropy where the reward is noise: a coin for each completion.
 
+::
+
     python -m llm_bridge.commands.noise_comparison --output FILE
     python -m llm_bridge.commands.noise_comparison --output OTHER --design pretrained --steps 60 \
         --prompts 4 --samples 4

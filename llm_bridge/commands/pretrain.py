@@ -1,5 +1,7 @@
 """Makes the bundled small model by supervised pretraining on ``sum`` and ``split``.
 
+::
+
     python -m llm_bridge.commands.pretrain --output DIR --seed 0
 
 A Llama-config transformer of 0.8 M parameters, with one token per character, learns both tasks from

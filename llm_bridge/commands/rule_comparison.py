@@ -1,5 +1,7 @@
 """Compares what update rules do to a model's entropy: the same short training by each rule and seed.
 
+::
+
     python -m llm_bridge.commands.rule_comparison --output FILE
     python -m llm_bridge.commands.rule_comparison --output FILE --task chain-sum --steps 16 --seeds 0 \\
         --rules grpo dppo

@@ -1,5 +1,7 @@
 """The record of the comparisons: which rule is which engine's function, and where one departs.
 
+::
+
     make test-losses
 
 compares anew and fails where the record is not what is found; ``policy-entropy losses --update-record``

@@ -99,9 +99,8 @@ def load_own(name: str) -> Callable[..., Any]:
 def checked(function: Callable[..., Any], name: str) -> RewardFunction:
     """Wrap ``function`` so that its failures name the prompt, the completion and what went wrong.
 
-    Raises (when called):
-        ValueError: an exception of the function, a wrong number of rewards, or a reward that is not a
-            finite number.
+    Raises: ValueError: at a call, for an exception of the function, a wrong number of rewards, or a
+    reward that is not a finite number.
     """
 
     def reward(
@@ -128,8 +127,8 @@ def finite_or_unjudged(
 
     Exceptions of the function are not changed.
 
-    Raises (when called):
-        ValueError: a wrong number of rewards, or one that is neither None nor a finite number.
+    Raises: ValueError: at a call, for a wrong number of rewards, or one that is neither None nor a
+    finite number.
     """
 
     def seen(rewards: Any, options: dict[str, Any]) -> list[Any]:

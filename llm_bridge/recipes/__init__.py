@@ -1,11 +1,13 @@
 """Recipes: the papers' experiments as TOML files, at their own size and at a size for one GPU.
 
+::
+
     gpu-small/    SmolLM2-135M and the small sum models: minutes a run on one GPU
     paper/        the published sizes, with the place of every number
     launchers/    how many processes, on how many machines, and who samples
 
 A file (those that begin with ``_`` are only to be built on) has these tables. A user's own, for
-``train --config``, needs none of them: what it leaves out is as without it. Keys may have hyphens:
+``train --config``, needs none of them: what it leaves out is as without it. Keys may have hyphens::
 
     title, source       what is run, and where its settings are printed
     minutes             what a run may take, as a guess, on the machine that it is for

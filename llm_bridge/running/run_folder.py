@@ -1,5 +1,7 @@
 """Writes and reads the folder of a training run.
 
+::
+
     run.json          options, digests of the user's own code (`user_code.digests`: the files of rules and
                       rewards given by import path), number of processes, constant-answer line, status,
                       closing averages

@@ -39,7 +39,7 @@ class SampledCompletions:
         sampling_log_prob: the same under pi^T, from which the tokens were drawn.
         entropy: [sequences, positions], nats, of pi at T = 1 over the whole vocabulary; 0 outside
             the mask.
-        temperature: T.
+        temperature: T, at which they were drawn.
     """
 
     prompts: list[str]

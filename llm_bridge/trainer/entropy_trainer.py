@@ -92,22 +92,24 @@ __all__ = [
 class EntropyTrainer(Hooks, GRPOTrainer):
     """GRPOTrainer with an update rule of `entropy_theory` in place of its loss.
 
-    Args (beside GRPOTrainer's):
+    Its arguments beside those of GRPOTrainer:
+
+    Args:
         rule: the update rule.
         tempered_fraction: share of the prompts that the second batch of a rule with a controller
             answers again, in (0, 1]. The paper has 1, the authors' code 1/4. Forward passes grow by
             this share beyond ``per_device_train_batch_size``.
         resampling_rounds: the largest number of rounds of DAPO's dynamic sampling in each step, 0
-        for none. A round draws as many prompts again from the training data. Those whose rewards
-        differ within their group replace prompts of equal rewards. Controllers, records and the
-        second batch then get the rows trained on. TRL's own log is of the first draw, and has the
-        number of ``resampled_prompts``.
+            for none. A round draws as many prompts again from the training data. Those whose rewards
+            differ within their group replace prompts of equal rewards. Controllers, records and the
+            second batch then get the rows trained on. TRL's own log is of the first draw, and has the
+            number of ``resampled_prompts``.
         reward_timeout: seconds that the reward functions may take for a rank's completions of one
-        generation. 0: no limit. A function that hangs would hold a run for ever, or ranks until
-        their own time-out, which does not name it. A run outside the main thread cannot be
-        interrupted: give 0.
+            generation. 0: no limit. A function that hangs would hold a run for ever, or ranks until
+            their own time-out, which does not name it. A run outside the main thread cannot be
+            interrupted: give 0.
         rounding: largest difference of log-probs in two passes of one policy, nats, root mean
-        square. None: `faults.rounding`.
+            square. None: `faults.rounding`.
         stop: completions also end after the first token whose text contains this (`Task.stop`).
         on_step: called on the main process with each optimizer step's record.
 

@@ -1,5 +1,7 @@
 """Lists every option of TRL's GRPOConfig with its effect in an EntropyTrainer.
 
+::
+
     python -m llm_bridge.trainer.trl_options > docs/trl_options.md
 
 prints the table for the installed TRL. Options refused here are refused at run time, from this

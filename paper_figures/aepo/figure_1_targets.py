@@ -74,7 +74,7 @@ def shown_targets(dataset: xarray.Dataset) -> list[float]:
 
 
 def finding(table: pandas.DataFrame) -> Finding:
-    """State how many targets are held, below and above the ceiling log |A*|."""
+    """State how many targets are held, below and above the ceiling ``log |A*|``."""
     of = by_panel(table)
     tail = pick(of["tail"], alpha=of["curve"]["alpha"].iloc[0])
     held = tail["held"].astype(bool)

@@ -33,8 +33,8 @@ def data(results: Path) -> pandas.DataFrame:
 
     Panels:
 
-    - "alpha": x alpha, y share held of the targets below log |A*|, by setting;
-    - "target": x target as a share of log |A*|, y share of starts that hold it, by right answers,
+    - "alpha": x alpha, y share held of the targets below ``log |A*|``, by setting;
+    - "target": x target as a share of ``log |A*|``, y share of starts that hold it, by right answers,
       at `ALPHA` and the first setting;
     - "start": x accuracy, y share held, by peakedness;
     - "chatter": x predicted, y measured standard deviation of entropy, nats, of held runs.

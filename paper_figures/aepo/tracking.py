@@ -44,7 +44,7 @@ def data(results: Path) -> pandas.DataFrame:
     - "ramp": x speed of the target, y of entropy, nats per step, shape up or down;
     - "time": y steps from 10 to 90 % of a step, infinite where it never got there;
     - "end": y entropy at last for a target out of reach;
-    - "ceiling": y log |A*|.
+    - "ceiling": y ``log |A*|``.
     """
     dataset = inputs.simulation(results, "aepo_tracking")
     tables = {

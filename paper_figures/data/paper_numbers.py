@@ -1,5 +1,7 @@
 """Numbers printed in a paper, as data beside the module that shows them: MODULE.toml for MODULE.py.
 
+::
+
     source = "Cui et al., Table 2"                 what stands above all tables is their default
     header = ["Method", "AIME24", "AMC", "Avg."]
     average = "Avg."                               the column that is printed as the mean of the row

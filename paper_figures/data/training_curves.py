@@ -1,6 +1,6 @@
 """Selects training runs for figures and returns their steps as a tidy table.
 
-A figure lists its comparisons as `Choice`s, each a rule and its options under the label of its
+A figure lists its comparisons, each a `Choice`: a rule and its options under the label of its
 line. Runs are compared where they agree in all but rule and seed. Such a set is a *setting* (model,
 task, steps, batch, learning rate, device ...). A table may hold several settings, the one with most
 choices first:

@@ -5,9 +5,9 @@ coefficients under two assumptions: every state has logits of its own (tabular),
 (first order). Each audited optimizer step has three forecasts of the mean entropy change beside the
 measured one:
 
-- (i) from the coefficients;
-- (ii) first order in the measured logit change;
-- (iii) exact in it.
+- **(i)** from the coefficients;
+- **(ii)** first order in the measured logit change;
+- **(iii)** exact in it.
 
 The gap between (i) and (ii) is the error of the tabular assumption, and of any optimizer but plain
 gradient descent. The gap between (ii) and (iii) is the error of first order.

@@ -2,9 +2,9 @@
 
 There are three forecasts of the change of the mean entropy at a step's own states:
 
-- (i) from the update's coefficients, as if every state had logits of its own;
-- (i') the inner product of the optimizer's step with the entropy's gradient by the parameters;
-- (ii) first order in the measured change of the logits, which is known only after the step.
+- **(i)** from the update's coefficients, as if every state had logits of its own;
+- **(i')** the inner product of the optimizer's step with the entropy's gradient by the parameters;
+- **(ii)** first order in the measured change of the logits, which is known only after the step.
 
 We run, with every step audited:
 

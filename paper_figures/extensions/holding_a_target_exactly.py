@@ -30,7 +30,7 @@ MEASURES = ("mean_entropy", "deviation", "steps_to_follow", "reward", "out_of_po
 COLUMNS = ["panel", "controller", "learning_rate", "shape", "start", "step", "value", *MEASURES]
 POINTS = 100
 ENOUGH = 0.1
-"""Nats: the mean distance up to which a target counts as held, a twentieth of log |A*| = 2.08."""
+"""Nats: the mean distance up to which a target counts as held, a twentieth of ``log |A*|`` = 2.08."""
 
 
 def data(results: Path) -> pandas.DataFrame:
@@ -38,7 +38,7 @@ def data(results: Path) -> pandas.DataFrame:
 
     Panel "run": the measures of each run (see the dataset's long names). "curve": ``value`` the entropy
     of a run at a step, at the middle learning rate, where targets move; with controller "target" the
-    target. "ceiling": ``value`` log |A*|.
+    target. "ceiling": ``value`` ``log |A*|``.
     """
     dataset = inputs.simulation(results, "holding_a_target")
     rates = dataset.learning_rate.values
@@ -62,7 +62,7 @@ def at_rest(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def ceiling(table: pandas.DataFrame) -> float:
-    """Return log |A*|."""
+    """Return ``log |A*|``."""
     return float(pick(table, panel="ceiling")["value"].iloc[0])
 
 
@@ -71,11 +71,11 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 
     Columns:
 
-    - ``held``: share of the resting targets below log |A*| that are held to ``ENOUGH``;
+    - ``held``: share of the resting targets below ``log |A*|`` that are held to ``ENOUGH``;
     - ``deviation``, nats, and ``reward``: means over these targets;
     - ``moving``: mean deviation from targets that move, nats;
     - ``follow``: median steps to follow a step; infinite where most runs never do;
-    - ``beyond``: share of the batches out of power at targets above log |A*|.
+    - ``beyond``: share of the batches out of power at targets above ``log |A*|``.
     """
     rest = at_rest(table).assign(held=lambda runs: runs["deviation"] <= ENOUGH)
     below, above, moving, stepped = (rows.groupby("controller", sort=False) for rows in (

@@ -1,5 +1,7 @@
 """Writes the measured tables into pages of docs/, from the records that are committed.
 
+::
+
     python -m paper_figures.extensions.measured_tables
 
 Everything between a comment that begins a table and the one that ends it is the table's.

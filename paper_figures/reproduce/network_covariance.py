@@ -1,5 +1,7 @@
 """Do Clip-Cov and KL-Cov choose better tokens by their true effect on entropy than by the covariance?
 
+::
+
     python -m paper_figures.reproduce.network_covariance --runs build/runs/covariance --output FILE
 
 Trains the bundled small model by GRPO, and by both rules with the paper's covariance or with

@@ -24,7 +24,7 @@ from paper_figures.site.ledger import SOURCES
 from paper_figures.site.markup import (
     badge,
     claim_page,
-    docstring,
+    documented,
     fenced,
     figure_page,
     link,
@@ -85,6 +85,7 @@ def pages(
         pictures: folder of the site's source for the drawings.
     """
     made: dict[str, list[str]] = {}
+    kept: dict[bytes, str] = {}  # two figures may draw one table
     shown = [figure for group in groups for figure in group["figures"]]
     for figure in shown:
         name = figure["name"]
@@ -94,8 +95,9 @@ def pages(
         for end, (shown_end, packed) in FILES.items():
             file = results / "figures" / f"{name}{end}"
             if figure["made"] and file.exists():
-                made[name].append(f"{name}{shown_end}")
-                (pictures / made[name][-1]).write_bytes(packed(file.read_bytes()))
+                content = packed(file.read_bytes())
+                made[name].append(kept.setdefault(content, f"{name}{shown_end}"))
+                (pictures / made[name][-1]).write_bytes(content)
     written = {
         figure_page(f["name"]): orphan(_page(f, claims_of(f["name"], claims), claims, made[f["name"]]))
         for f in shown
@@ -189,7 +191,7 @@ def _page(
     figure: Mapping[str, Any], about: Sequence[str], claims: Mapping[str, Claim], files: Sequence[str]
 ) -> str:
     name, found = figure["name"], records(claims)
-    has_picture, has_data = f"{name}.svg" in files, f"{name}.csv.gz" in files
+    has_picture = f"{name}.svg" in files
     file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
     facts = [
         ("verdict", badges(figure)),
@@ -201,7 +203,8 @@ def _page(
         ("run it at more size", "\n\n".join(f"`{command}`" for command in _recipes(figure))),
         ("download", ", ".join([
             f"code {source(file)}", f"notebook {{download}}`{name}.ipynb </pictures/{name}.ipynb>`",
-            *([f"data {{download}}`{name}.csv.gz </pictures/{name}.csv.gz>`"] if has_data else [])])),
+            *(f"data {{download}}`{data} </pictures/{data}>`" for data in files if data.endswith("gz")),
+        ])),
     ]
     parts = [f"# {text(figure['source'])}: {text(figure['title'])}", "", *_findings(figure)]
     if figure["problem"]:
@@ -230,7 +233,7 @@ def _page(
         parts += ["## Where the data come from", "",
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]
-    parts += ["## What was done", "", docstring(_docstring(name))]
+    parts += ["## What was done", "", documented(FIGURES[name].data.__module__)]
     return "\n".join(parts)
 
 

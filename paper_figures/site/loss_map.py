@@ -17,7 +17,7 @@ from llm_bridge.conformance import record
 from paper_figures.extensions import effect_of_every_rule as effects
 from paper_figures.figure import MissingInputError
 from paper_figures.site import loss_pictures
-from paper_figures.site.markup import blocks, fenced, folded, link, table, text
+from paper_figures.site.markup import displayed, fenced, folded, link, table, text
 
 HEADERS = (
     "rule", "formula", "first order", "measured effect", "entropy", "off policy", "costs", "claims",
@@ -33,6 +33,10 @@ COSTS = {
 """Costs of a rule's columns and state terms beside a plain loss."""
 
 
+FORMULA = re.compile(r"^\.\. math::\n\n((?: {4}.*\n|\n)+)", re.MULTILINE)
+"""The formulas of a rule, in the docstring of its module."""
+
+
 def page(names: Sequence[str], results: Path) -> str:
     """Return the page of these rules, with what was measured as far as the results have it."""
     try:
@@ -44,7 +48,6 @@ def page(names: Sequence[str], results: Path) -> str:
     rows = [(f"{link(name, f'rules/{name}')}\n\n{picture(name)}", _formula(name), first_order(name),
              _measured(cells[name]), _sides(measured, name), _asked_of_ratios(name), _costs(name),
              named(claims_on(name)), ", ".join(engines.get(name, ())) or "–") for name in names]
-    hidden = "\n".join(names)
     return "\n".join([
         "# Map of losses", "",
         "Every loss here is one update rule, which turns a batch of tokens into one coefficient per "
@@ -72,7 +75,6 @@ def page(names: Sequence[str], results: Path) -> str:
         f"({link('how, and what departs', 'losses')}).", "",
         *([text(f"Not measured here yet: {missing}"), ""] if missing else []),
         table(HEADERS, rows, (4, 5, 3, 7, 3, 3, 3, 4, 3), css="filterable losses"),
-        fenced(f":hidden:\n\n{hidden}", "{toctree}"),
     ])
 
 
@@ -88,10 +90,9 @@ def picture(name: str) -> str:
 
 
 def _formula(name: str) -> str:
-    documented = inspect.getdoc(inspect.getmodule(RULES[name])) or ""
-    shown = next((lines for is_literal, lines in blocks(documented) if is_literal), [])
+    shown = FORMULA.search(inspect.getdoc(inspect.getmodule(RULES[name])) or "")
     return f"{text(described.headline(RULES[name]))}\n\n" + (
-        folded("formula", fenced(inspect.cleandoc("\n".join(shown)))) if shown else "")
+        folded("formula", displayed(shown[1].strip().split("\n\n"))) if shown else "")
 
 
 @functools.cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import html
-import inspect
 import re
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
@@ -13,12 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SPECIAL = re.compile(r"([\\`*_<>\[\]{}|#~^!])")
 EMPHASIS = r"(?<![\w|*\\])\*\w(?:[^*|\n]*\w)?\*(?![\w*])"
 SPAN = re.compile(rf"(\$[^$]+\$|``[^`]+``|`[^`]+`|{EMPHASIS})")
-BULLET = re.compile(r"(?:[-*]|\d+\.) ")
 PLACE = re.compile(
     r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Algorithm|Equation|Eq\.) (\d+(?:\.\d+)?)")
 LINKED_FILE = re.compile(r"</code/([^>]+)>")
-RULED = re.compile(r"=+( +=+)+$")
-"""The line above a table."""
 
 
 def text(source: str) -> str:
@@ -144,60 +140,13 @@ def source(path: Path) -> str:
 
 
 def docstring(source: str) -> str:
-    """Return a docstring as Markdown: what is indented is shown as it stands, bullets are lists."""
-    parts = []
-    for is_literal, lines in blocks(source):
-        if is_literal:
-            parts.append(_shown(lines))
-        else:
-            content = "\n".join(lines)
-            bullet = BULLET.match(content)
-            start = bullet[0] if bullet else ""
-            parts.append(start + text(content.removeprefix(start)))
-    return "\n\n".join(parts) + "\n"
+    """Return a docstring without reStructuredText as Markdown; an indented block stands as it is."""
+    return "\n\n".join(part if part.startswith("    ") else text(part) for part in source.split("\n\n"))
 
 
-def _shown(lines: list[str]) -> str:
-    """Return an example, a table or a formula of a docstring."""
-    content = inspect.cleandoc("\n".join(lines))
-    if content.startswith(">>>"):
-        return fenced(content, "pycon")
-    return fenced(content)
-
-
-def blocks(source: str) -> list[tuple[bool, list[str]]]:
-    """Cut a docstring into blocks, each with whether it is to be shown as it stands.
-
-    A block is a paragraph, a bullet with the lines that go on with it, a run of indented lines, or a
-    table.
-    """
-    found: list[tuple[bool, list[str]]] = []
-    fresh, in_bullet, in_table = True, False, False
-    for line in inspect.cleandoc(source).splitlines():
-        if not line.strip():
-            if found and found[-1][0]:
-                found[-1][1].append("")
-            fresh, in_table = True, False
-            continue
-        in_table = in_table or bool(RULED.match(line))
-        bullet = bool(BULLET.match(line))
-        goes_on = in_bullet and line.startswith("  ") and (not fresh or not line.startswith("    "))
-        literal = in_table or line.startswith(">>>") or (line.startswith("  ") and not goes_on)
-        if found and literal and found[-1][0]:
-            found[-1][1].append(line)
-        elif fresh or bullet or not found or literal != found[-1][0]:
-            found.append((literal, [line]))
-        else:
-            found[-1][1].append(line)
-        in_bullet = bullet or goes_on
-        fresh = False
-    return [(literal, _trimmed(lines)) for literal, lines in found]
-
-
-def _trimmed(lines: list[str]) -> list[str]:
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
+def documented(module: str) -> str:
+    """Return a module's docstring as Sphinx sets it, without the members."""
+    return fenced(f".. automodule:: {module}\n   :no-index:", "{eval-rst}")
 
 
 def module_docstring(path: Path) -> str:

@@ -51,13 +51,14 @@ def formula(latex: str) -> str:
 
 
 def _set(translator: Any, node: nodes.Element, opening: str, closing: str) -> None:
-    latex = " ".join(node.astext().split())
-    try:
-        made = formula(latex)
-    except ValueError as error:
-        logging.getLogger(__name__).warning("formula: %s", error, location=node)
-        made = f"<code>{html.escape(latex)}</code>"
-    translator.body.append(opening + made + closing)
+    for one in node.astext().split("\n\n"):  # as Sphinx has it, a blank line ends a formula
+        latex = " ".join(one.split())
+        try:
+            made = formula(latex)
+        except ValueError as error:
+            logging.getLogger(__name__).warning("formula: %s", error, location=node)
+            made = f"<code>{html.escape(latex)}</code>"
+        translator.body.append(opening + made + closing)
     raise nodes.SkipNode
 
 

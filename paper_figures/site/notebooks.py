@@ -104,7 +104,7 @@ def pages(outputs: Outputs) -> dict[str, str]:
     hidden = "\n".join(file.stem for file in files)
     index = "\n".join([
         "# Notebooks", "",
-        "Five to learn from, with exercises and their solutions. Open them in any Jupyter that uses the "
+        "Notebooks with exercises and their solutions. Open them in any Jupyter that uses the "
         "project's environment: `.venv/bin/pip install jupyterlab && .venv/bin/jupyter lab "
         "paper_figures/notebooks`.", "", fenced(hidden, "{toctree}"),
     ])

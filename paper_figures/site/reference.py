@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from entropy_theory.support.user_errors import EXTRA_OF
+from entropy_theory.update_rules import RULES
 from paper_figures.site.markup import (
-    docstring,
     fenced,
     module_docstring,
     orphan,
@@ -22,10 +22,13 @@ from paper_figures.site.markup import (
 )
 
 ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
-ELSEWHERE = ("entropy_theory.claims.", "paper_figures.aepo", "paper_figures.aent",
-             "paper_figures.entropy_mechanism", "paper_figures.extensions", "paper_figures.site.",
-             "paper_figures.reproduce.")
-"""Modules without a page here: claims and figures have pages elsewhere, and these make the site."""
+ELSEWHERE = (*(rule.__module__ for rule in RULES.values()), "entropy_theory.claims.",
+             "paper_figures.aepo", "paper_figures.aent", "paper_figures.entropy_mechanism",
+             "paper_figures.extensions", "paper_figures.site.", "paper_figures.reproduce.",
+             "paper_figures.data", "paper_figures.drawing", "simulations.experiments.",
+             "simulations.computing.", "llm_bridge.commands.", "llm_bridge.conformance.",
+             "llm_bridge.running.", "entropy_theory.support.", "entropy_theory.verification.formula.")
+"""Modules with pages of their own (rules, claims, figures), and those that nobody calls."""
 
 
 def modules() -> list[str]:
@@ -77,7 +80,8 @@ def _module(name: str) -> str:
         missing = (error.name or "").partition(".")[0]
         if missing not in EXTRA_OF:
             raise
-        return (f"{head}{docstring(module_docstring(_file(name)))}\n\nThis module needs `{missing}`, "
+        described = fenced(module_docstring(_file(name)), "{eval-rst}")
+        return (f"{head}{described}\nThis module needs `{missing}`, "
                 "which was not installed where these pages were made: its members are not listed.\n")
     parent, _, own = name.rpartition(".")
     # A function of the package may have the name of the module that it is in: one of them is indexed.

@@ -12,7 +12,7 @@ from entropy_theory.verification.rule_contract import entropy_effect
 from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.conformance import record
 from paper_figures.site import bandit, loss_map, traced_rules
-from paper_figures.site.markup import docstring, fenced, link, orphan, source, table, text
+from paper_figures.site.markup import documented, fenced, link, orphan, source, table, text
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ROOT / "docs" / "engines.md"
@@ -42,16 +42,15 @@ def effect(kind: type[UpdateRule]) -> str:
 
 def _page(name: str) -> str:
     kind = RULES[name]
-    module = inspect.getmodule(kind)
     file = Path(str(inspect.getsourcefile(kind)))
     headers, row = _engines(name)
     rows = [(f"`{option.name}`", f"`{option.kind}`", f"`{option.default}`", text(option.meaning))
             for option in described.options(kind)]
     required = sorted(kind().needs.columns)
     parts = [
-        f"# {name}", "", docstring(inspect.getdoc(kind) or ""), "", loss_map.picture(name), "",
+        f"# {name}", "", text(inspect.getdoc(kind) or ""), "", loss_map.picture(name), "",
         fenced(f'update_rules.get("{name}")\npolicy-entropy train --rule {name}', "text"),
-        "## The formula, and where it comes from", "", docstring(inspect.getdoc(module) or ""),
+        "## The formula, and where it comes from", "", documented(kind.__module__),
         "## Options", "",
         table(("option", "type", "default", "meaning"), rows, (2, 2, 2, 6)) or "It has none.", "",
         "## What it does to entropy", "",

@@ -2,7 +2,7 @@
 
 A uniform is a function of (seed, batch, kind, run, prompt, sample, position) and of nothing else. So
 results do not depend on how runs are blocked, over processes or in memory. GOLDEN and `mix` are those of
-splitmix64 (Steele, Lea, Flood 2014), and all arithmetic is modulo 2^64:
+splitmix64 (Steele, Lea, Flood 2014), and all arithmetic is modulo 2^64::
 
     absorb(h, word) = mix(h + (word + 1) * GOLDEN)
     key  = absorb(absorb(0, seed), batch)

@@ -54,7 +54,7 @@ class Trajectory:
     reward: ByRecord
     """The expected reward, or probability of a right answer where rewards are 0 or 1: [records, runs]."""
     entropy_within_correct: ByRecord
-    """The entropy of the policy given a right answer, at most log |A*|: [records, runs]."""
+    """The entropy of the policy given a right answer, at most ``log |A*|``: [records, runs]."""
     temperature: ByRecord
     """The temperature of the next step's second batch, NaN without one: [records, runs]."""
     coefficient: ByRecord

@@ -4,6 +4,8 @@ Returns are 0 and 1. Responses have h tokens out of n, and m of them are right. 
 lambda H`` takes each response with probability ~ e^{R/lambda}. With ``k = (n^h - m)/m`` wrong responses
 to a right one it gives away exactly
 
+::
+
     bias = k/(e^{1/lambda} + k) = sigmoid(log k - 1/lambda)    <=    lambda log(n^h/m),
 
 the bound of Lemma 5. The bias is a switch: it turns from 0 to 1 at lambda* = 1/log k. There the bound has

@@ -1,9 +1,9 @@
 """Five targets, and where they hold (AEPO, Figure 1): AEPO steers entropy, up to a ceiling.
 
 AEPO's printed update (GRPO + alpha x REINFORCE on samples of pi^T, T switched by the entropy) runs on
-bandits with one right answer and with several, in exact expectation. No target above log |A*| is held,
-whatever the temperatures and alpha. The probability of a right answer tends to 1, so only the entropy
-among right answers remains (claim ``aepo.arbitrary-entropy``).
+bandits with one right answer and with several, in exact expectation. No target above ``log |A*|`` is
+held, whatever the temperatures and alpha. The probability of a right answer tends to 1, so only the
+entropy among right answers remains (claim ``aepo.arbitrary-entropy``).
 
 Below it a race decides: T_high can spread over the right answers that GRPO has not yet driven out when
 wrong answers are gone. A run that samples at T_high throughout (a target no policy can reach) shows how

@@ -1,9 +1,9 @@
 """How AEPO's control depends on its settings and on the start: range of targets, precision, chatter.
 
-AEPO runs in exact expectation over targets x alpha x |A*| x starts. Pairs of temperatures and group sizes
-are each varied about the paper's 1.2 / 0.8 and G = 8. At the paper's values starts of different accuracy
-and peakedness are tried. Targets are shares of the ceiling log |A*| (with one right answer there is none:
-``aepo_figure_1``).
+AEPO runs in exact expectation over ``targets x alpha x |A*| x starts``. Pairs of temperatures and group
+sizes are each varied about the paper's 1.2 / 0.8 and G = 8. At the paper's values starts of different
+accuracy and peakedness are tried. Targets are shares of the ceiling ``log |A*|`` (with one right answer
+there is none: ``aepo_figure_1``).
 
 Three things are measured. Does the tail of a run deviate from its target by at most `TOLERANCE` of the
 ceiling? Which lowest and highest target do most starts hold? How large is the chatter?
@@ -30,7 +30,7 @@ from simulations.experiments.phase_diagrams import face_rates
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
-"""How far, root mean square, the tail of a held run may deviate from its target, over log |A*|."""
+"""How far, root mean square, the tail of a held run may deviate from its target, over ``log |A*|``."""
 
 LONG_NAMES = {
     "chatter": "standard deviation of entropy over the tail, nats",

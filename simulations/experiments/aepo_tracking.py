@@ -4,7 +4,7 @@ AEPO follows a target entropy that steps, ramps or swings, in exact expectation,
 same control has held at rest first. Temperature moves entropy at a limited speed, whatever the gap to the
 target. On the solved face the speed is ``eta alpha F(T_high)`` per step up and ``eta alpha |F(T_low)|``
 per step down (claim ``aepo.tracking``). So a slow function is followed, and a fast one is cut to a
-triangle of that slope. A step becomes a ramp of that slope, and nothing above log |A*| is reached.
+triangle of that slope. A step becomes a ramp of that slope, and nothing above ``log |A*|`` is reached.
 
 The speeds are computed for the policy at rest, heated or cooled to each entropy (`speeds`), without
 running anything. Two times follow from them. One is the time of a step, the integral of 1/speed. The
@@ -43,7 +43,7 @@ class Config:
     low: float = 0.5
     high: float = 1.5
     unreachable: float = 2.5
-    """The target of a step that cannot be reached, since it is above log |A*|."""
+    """The target of a step that cannot be reached, since it is above ``log |A*|``."""
     ramps: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03, 0.1)
     """Speeds of the ramps from low to high and back, nats per step."""
     periods: tuple[int, ...] = (30, 60, 120, 240, 480, 960)
@@ -127,7 +127,7 @@ def shapes(config: Config) -> dict[str, Callable[[int], float]]:
 def speeds(right_logits: np.ndarray, entropies: np.ndarray, config: Config) -> np.ndarray:
     """How fast temperature moves entropy where all is right: [2 (up, down), entropies], nats per step.
 
-    0 where no heating reaches the entropy: above log |A*|, or below what is left of it when only the
+    0 where no heating reaches the entropy: above ``log |A*|``, or below what is left of it when only the
     likeliest answers remain, if they are nearly tied.
 
     Args:

@@ -6,6 +6,8 @@ expectation and from sampled groups. Let w = 1 - p be the probability of a wrong
 wrong answers, and eta the learning rate per prompt. Near w = 0 the gap between right and wrong logits
 grows at the rate ``eta kappa w (1 + 1/K)``, so
 
+::
+
     policy gradient, RLOO      kappa = 1              w ~ 1/(eta (1 + 1/K) t)
     GRPO, groups of G          kappa -> sqrt(G - 1)   the same, sqrt(G - 1) times as fast
     REINFORCE++, batches of N  kappa -> sqrt(N - 1)   the same, sqrt(N - 1) times as fast

@@ -125,7 +125,7 @@ def estimated_covariances(
         logits: [..., actions].
         correct: boolean, broadcastable to the same.
         right: from 1 to group_size - 1.
-        group_size: G.
+        group_size: G, the number of samples.
     """
     log_pi, q = log_softmax(logits), right / group_size
     pi = np.exp(log_pi)

@@ -4,6 +4,8 @@ The entropy of a response is that of its tokens weighed by the probability d(s) 
 H(pi) = sum_s d(s) H(pi(.|s)). Lemma 1 of Cui et al. gives its change as sum_s d(s) x (change of
 H(pi(.|s))), the sum of covariances over visited states. That keeps d where it was. Exactly,
 
+::
+
     H' - H = sum_s d(s) (H'(s) - H(s))  +  sum_s (d'(s) - d(s)) H'(s).
 
 Both parts are of first order in the step: a token leads to states of more or of less entropy, and its

@@ -3,6 +3,8 @@
 Entropy falls, to first order, by eta times Cov_pi(log pi, pi A) under the policy gradient (PG, Theorem
 1) and by eta times Cov_pi(log pi, A) under the natural gradient (NPG, Theorem 2). For rewards 0 and 1
 
+::
+
     Cov(log pi, pi A) = p (1 - p) (E[c | right] - E[c | wrong]),    c = pi (log pi + H),
     Cov(log pi, A)    = p (1 - p) (E[log pi | right] - E[log pi | wrong]).
 

@@ -37,7 +37,7 @@ def over(
     """Compute a cell for each combination of values, and join them along the axes, the first outermost.
 
     Args:
-        function: a function of a cell (config, seed, *values), and of ``progress`` as in `map_cells`.
+        function: a function of a cell ``(config, seed, *values)``, and of ``progress`` as in `map_cells`.
         axes: the values of each axis, by its name. They become its coordinates.
         config, seed, progress: as those of `Experiment.compute`.
     """

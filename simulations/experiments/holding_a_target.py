@@ -1,7 +1,7 @@
 """Controls that hold a target entropy: AEPO, an integral rule and the forecast, on two bonuses.
 
 Four prompts have 8 right answers of 20, groups of 8 samples, and independent logits. Targets lie from
-deep inside to above log |A*|, or step, ramp and swing. Learning rates span a factor of ten. Three
+deep inside to above ``log |A*|``, or step, ramp and swing. Learning rates span a factor of ten. Three
 controls are compared:
 
 - AEPO switches the temperature of a second batch;
@@ -42,7 +42,7 @@ STEPS = {"entropy-bonus": 0.005, "diverse-bonus": 0.05}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
-    """Sizes and settings; entropies in nats, of which log |A*| is 2.08."""
+    """Sizes and settings; entropies in nats, of which ``log |A*|`` is 2.08."""
 
     n_actions: int = 20
     n_correct: int = 8

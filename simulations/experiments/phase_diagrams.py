@@ -1,8 +1,8 @@
 """Phase diagrams: where entropy collapses, is held, and goes astray, and where theory draws the lines.
 
 Two planes are computed in exact expectation, from the same starts. One is AEPO on (T_high, alpha), at
-half of the ceiling log |A*|. The other is GRPO with an entropy bonus on (coefficient, |A*|). The outcome
-of N steps of size eta stands beside what was to be expected without training by the rule:
+half of the ceiling ``log |A*|``. The other is GRPO with an entropy bonus on (coefficient, ``|A*|``). The
+outcome of N steps of size eta stands beside what was to be expected without training by the rule:
 
 - AEPO *collapses* (within N steps) where N is too short to revive. Let D be the logit gap that N steps of
   GRPO alone open between the two likeliest right answers. T_high needs at least ``(T/(2 eta alpha))
@@ -38,9 +38,9 @@ from simulations.experiments.grid import Grid, trained
 from simulations.problems.bandits import Bandit
 
 TOLERANCE = 0.05
-"""How far, root mean square, the tail of a held run may deviate from its target, over log |A*|."""
+"""How far, root mean square, the tail of a held run may deviate from its target, over ``log |A*|``."""
 TARGET = 0.5
-"""Target entropy over log |A*|; a run below half of the target counts as collapsed."""
+"""Target entropy over ``log |A*|``; a run below half of the target counts as collapsed."""
 
 LONG_NAMES = {
     "aepo_outcome": "0 collapsed, 1 held, 2 chatters",

@@ -11,8 +11,8 @@ wrong responses is then the work of the objective's length factor.
   expectation the wording behind a first token never changes, as all responses behind it have the same
   advantage.
 - AEPO's second batch divides by length too, so that it shortens right answers on its own. A target that
-  prefers short responses, with weights e^{-c |o|} (`entropy_theory.targets.ShorterResponses`), adds to
-  that. To undo it takes c of about -log((L + 1)/L) per token, so that e^{-cL}/L is level at the mean
+  prefers short responses, with weights ``e^{-c |o|}`` (`entropy_theory.targets.ShorterResponses`), adds
+  to that. To undo it takes c of about -log((L + 1)/L) per token, so that e^{-cL}/L is level at the mean
   length L.
 
 The tilt is swept over GRPO's length-neutral form (dr-grpo), with AEPO's temperature switch and at T = 1

@@ -4,7 +4,7 @@
 ``[rule]`` make an axis of rules, each with a ``label`` (by default its name). A rule of your own is named
 by its import path, ``name = "my_rules.py:Thrifty"``, relative to the current directory; when that file
 changes, its runs are computed anew. "none" stands for None where an option may be None. These tables are
-optional, and each may be in the grid too:
+optional, and each may be in the grid too::
 
     [features]                        # parameters that logits share; or kind = "random", n_features
     kind = "coupled"                  # simulations.problems.shared_parameters

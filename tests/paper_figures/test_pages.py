@@ -33,3 +33,12 @@ def test_the_coefficients_that_hold_a_target() -> None:
         shown = re.search(rf"between (-?[\d.]+) and (-?[\d.]+) for the {bonus}", page)
         assert shown
         assert [float(end) for end in shown.groups()] == [round(min(found), 1), round(max(found), 1)]
+
+
+def test_numbers_with_errors_are_those_of_the_measurements() -> None:
+    """A mean or an error in the advice that the tables of the records do not have."""
+    page, measured = ((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+                      for name in ("hold_an_entropy", "holding_an_entropy_measured"))
+    shown = re.findall(r"[\d.]+ ± <?[\d.]*\d", page)
+    assert len(shown) > 15
+    assert not [number for number in shown if number not in measured]

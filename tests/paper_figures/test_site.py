@@ -27,7 +27,6 @@ from paper_figures.catalog import FIGURES
 from paper_figures.figure import build as build_figure
 from paper_figures.site import (
     building,
-    docstrings,
     figures,
     found,
     logged,
@@ -90,7 +89,8 @@ def site(tmp_path_factory, simulated):
     results = tmp_path_factory.mktemp("results")
     build_figure(FIGURES["aepo-figure-2"], simulated("aepo_figure_2"), results / "figures", ("svg",))
     selection = pages.some(CLAIMS, (*LINKED_FIGURES, "aepo-table-1"), MAPPED,
-                           ("entropy_theory.policy", "entropy_theory.token_batch"))
+                           ("entropy_theory.performance_law.law", "entropy_theory.policy",
+                            "entropy_theory.token_batch"))
     folder = tmp_path_factory.mktemp("site")
     pages.write(selection, results, folder / "source")
     (folder / "source" / "formulas.md").write_text(HEADINGS)
@@ -242,14 +242,25 @@ def test_prose_means_itself(source, expected):
     assert markup.text(source) == expected
 
 
-def test_a_docstring_becomes_text_that_sphinx_reads():
-    source = ["Say |x| and `A`s.", "", "    J = a * b", "", "- one", "  more", "- two", "", "Args:",
-              "    x: a *b* c_."]
-    assert docstrings.converted(source) == [
-        r"Say \|x\| and ``A``\ s.", "", "::", "", "    J = a * b", "", "- one", "  more", "", "- two", "",
-        "", "Args:", r"    x: a *b* c\_.", ""]
-    table = "Before.\n\n=== ===\na   b\n=== ===\n1   2\n    3\n=== ==="
-    assert [literal for literal, _ in markup.blocks(table)] == [False, True]
+def test_the_formulas_of_a_rule_are_set_on_its_page_and_in_the_map(site):
+    """A formula in letters and underscores; one that is cut off at the line's end."""
+    for name, latex in (("rules/aepo", r"T = T_\text{low} + (T_\text{high} - T_\text{low})\, \mathbf{1}"),
+                        ("rules/index", r"J = E\, \frac1G \sum_i \frac{1}{|o_i|} \sum_t \min\bigl(r A,"),
+                        ("reference/entropy_theory.performance_law", r"R = b - a\, e^H&quot;>")):
+        page = (site / f"{name}.html").read_text(encoding="utf-8")
+        assert f'<math alttext="{latex}'.replace("&quot;", '"') in page, name
+
+
+def test_code_in_a_docstring_leads_to_what_it_names(site):
+    page = (site / "reference" / "entropy_theory.performance_law.html").read_text(encoding="utf-8")
+    assert 'href="#entropy_theory.performance_law.law.rivals"' in page
+    page = (site / "rules" / "aepo.html").read_text(encoding="utf-8")
+    assert "../claims/aepo.theorem-4.3b.html" in page
+
+
+def test_what_is_indented_in_a_claim_s_docstring_stands_as_it_is():
+    assert markup.docstring("Say |x|:\n\n    J = a * b\n\n- one_") == (
+        "Say \\|x\\|:\n\n    J = a * b\n\n- one\\_")
 
 
 def test_a_notebook_shows_what_was_kept_of_it_as_it_is_now(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Ways to draw completions from pi^T, behind one function each; `llm_bridge.sampling.sampling` picks one.
 
+::
+
     generate      Hugging Face generate, a prompt's keys and values computed once for all its samples
     static        our own loop on a static cache; on a GPU each token replays one CUDA graph
     trl           generate as TRL's GRPOTrainer calls it, every row from its prompt on

@@ -41,7 +41,7 @@ class Node:
     parameter: Any = None
     """The name of an input, the axes of a reduction, the number of slots of a sum by index."""
     value: np.ndarray | None = None
-    """The value of a constant, [runs or 1, *shape]; None for any other node."""
+    """The value of a constant, ``[runs or 1, *shape]``; None for any other node."""
     number: int = 0
     """The place in the graph; arguments come before."""
 
