@@ -98,9 +98,9 @@ ROUNDING = {"adam": 1e-7, "adamw": 1e-7, "no mean": 1e-10}
 becomes up to RATE 1e-16 / eps a step, 5e-10 with eps 1e-8, over 60 steps. Others keep 1e-10."""
 
 
-@pytest.mark.parametrize("samples", [None, Samples(group_size=6, tempered=4)], ids=["exact", "sampled"])
+@pytest.mark.parametrize(("rule", "samples"), [
+    ("grpo", None), ("aepo", Samples(group_size=6, tempered=4))], ids=["exact", "sampled"])
 @pytest.mark.parametrize("name", [*TORCHS][1:])
-@pytest.mark.parametrize("rule", ["grpo", "aepo"])
 def test_the_compiled_engine_takes_numpys_steps(name, rule, samples):
     pytest.importorskip("llvmlite")
     problem = Bandit(n_actions=6, n_correct=2, accuracies=(0.1, 0.5))
