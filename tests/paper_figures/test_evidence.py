@@ -130,7 +130,7 @@ def test_it_is_drawn_and_label_inputs_and_caption_agree(name, results, tmp_path)
     assert figure.draw is None or figure.draw(table).axes
     assert all(found.rows for found in (figure.tables(table) if figure.tables else ()))
     finding = figure.finding(table)
-    assert (name in KEPT) == is_pinned(shown)
+    assert (name in KEPT) == is_pinned(shown), "python -m tests.paper_figures.test_evidence writes it"
     if name in KEPT:
         assert_kept(name, numbers_of(figure, table, finding))
     words = told(name, finding)
