@@ -78,8 +78,9 @@ def numbers_of(figure, table, finding):
     criteria = []
     for one in finding.criteria:
         found = one.value if isinstance(one.value, Number) else exact(one.value)
-        criteria.append([one.relation, one.model, one.beyond, found.seeds, *(float(f"{x:.9g}") for x in (
-            one.threshold, found.value, found.low, found.high))])
+        sizes = one.threshold, found.value, found.low, found.high
+        criteria.append([one.where, one.relation, one.model, one.beyond, found.seeds,
+                         *(float(f"{size:.9g}") for size in sizes)])
     return {"columns": columns, "criteria": criteria, "verdicts": figure.verdicts(finding)}
 
 
@@ -92,9 +93,9 @@ def assert_kept(name, found):
         assert [size, *sums] == pytest.approx(
             kept["columns"][column][1:], rel=0, abs=ROUNDING * size + 1e-12), column
     assert found["verdicts"] == kept["verdicts"]
-    assert [one[:4] for one in found["criteria"]] == [one[:4] for one in kept["criteria"]]
+    assert [one[:5] for one in found["criteria"]] == [one[:5] for one in kept["criteria"]]
     for own, other in zip(found["criteria"], kept["criteria"], strict=True):
-        assert own[4:] == pytest.approx(other[4:], rel=ROUNDING, abs=1e-9, nan_ok=True)
+        assert own[5:] == pytest.approx(other[5:], rel=ROUNDING, abs=1e-9, nan_ok=True)
 
 
 def told(name, finding):
