@@ -233,8 +233,6 @@ def test_a_performance_that_is_no_share_needs_its_largest_value():
     half = forecast(entropy, performance / 2).steps[0].performance
     assert found.value == pytest.approx(2 * half.value)
     assert found.high <= 2
-    with pytest.raises(ValueError, match="best must be above 0 and at least the largest performance, 1"):
-        forecast(entropy, performance, best=1.5)
 
 
 def test_no_forecast_is_of_what_there_cannot_be():
@@ -252,8 +250,6 @@ def test_no_forecast_is_of_what_there_cannot_be():
         assert (step.performance.low >= 0) == (scale == 1)
     assert (spans[1].low, spans[1].value) == (0, 0)
     assert spans[-2].high > 0
-    with pytest.raises(ValueError, match=r"no mean over tokens is above 12\.5 nats, got 13"):
-        forecast(growing, failing, at=(13,))
 
 
 def test_a_log_of_entropies_that_no_mean_has_is_refused(tmp_path):
@@ -263,15 +259,6 @@ def test_a_log_of_entropies_that_no_mean_has_is_refused(tmp_path):
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(ValueError, match=r"'mine' is as high as 16, and no mean over tokens is"):
         read([log], entropy="mine")
-
-
-def test_steps_that_were_not_tested_are_refused():
-    _, entropy = powers(100)
-    for step in (100, 501):
-        with pytest.raises(ValueError, match=f"step {step} is not after step 100, .* up to 500"):
-            forecast(entropy, law(entropy), until=(step,))
-    with pytest.raises(ValueError, match="steps must increase"):
-        forecast(entropy, law(entropy), step=np.zeros(100))
 
 
 def test_forecasts_of_public_runs_hold_and_beat_no_change():

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from entropy_theory import advantages, update_rules
+from entropy_theory import advantages
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.verification.rule_batches import to_torch
 from tests.tolerances import FLOAT64
@@ -167,28 +167,10 @@ def test_maximum_likelihood_is_the_gradient_of_the_logarithm_of_the_chance():
     reward = np.array([1.0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0])
     np.testing.assert_allclose(found("max-likelihood", batch_of(reward)),
                                [4, *4 * [-1], *4 * [0], 0.5, 0.5, -1], atol=ROUNDING)
-    with pytest.raises(ValueError, match="at least 0"):
-        advantages.max_likelihood(batch_of(-reward), GROUP >= 0)
 
 
 def test_signed_rewards_have_no_baseline():
     assert found("signed", batch_of([0, 1, 0.5], group=None)).tolist() == [-1, 1, 0]
-
-
-def test_what_an_estimator_cannot_do_is_refused():
-    batch = batch_of(drawn(0))
-    for name in ("pass-at-k", "best-of-k"):
-        with pytest.raises(ValueError, match=r"at least 4 sequences .* found 3"):
-            advantages.estimate(name, batch, batch.mask)
-    weighted = batch.replace(weight=batch.weight * (1 + (GROUP > 1)))
-    for name in ("best-over-second", "best-of-k"):
-        with pytest.raises(ValueError, match="equally weighted"):
-            advantages.estimate(name, weighted, batch.mask)
-    for name, parameter, message in (
-            ("reward", 0.4, "takes no estimator_parameter"), ("quantile", 1.0, r"\(0, 1\)"),
-            ("pass-at-k", 1, "at least 2"), ("best-of-k", 2.5, "at least 2")):
-        with pytest.raises(ValueError, match=message):
-            update_rules.get("grpo", estimator=name, estimator_parameter=parameter)
 
 
 def rows_of(mask, reward, **columns):
@@ -243,5 +225,3 @@ def test_rewards_are_normalized_one_by_one_before_they_are_added():
     parts = [advantages.group_normalized(batch.replace(reward=reward), batch.mask) for reward in several]
     total = parts[0] + 0.5 * parts[1]
     np.testing.assert_allclose(found, (total - total.mean()) / total.std(), rtol=1e-12)
-    with pytest.raises(ValueError, match="2 rewards and 1 weights"):
-        advantages.decoupled(batch, batch.mask, rewards=several, weights=[1.0])

@@ -12,6 +12,7 @@ from paper_figures import aent, aepo, entropy_mechanism, extensions
 from paper_figures.catalog import FIGURES
 from paper_figures.data import inputs
 from paper_figures.figure import MissingInputError
+from tests.paper_figures.test_evidence import KEPT
 
 TESTS = Path(__file__).parent
 SOURCES = {"Cui et al.": entropy_mechanism, "AEPO": aepo, "AEnt": aent, "This project": extensions}
@@ -62,8 +63,9 @@ def test_every_file_is_in_the_catalog_under_its_source_and_has_its_test():
                 continue
             names.add(found.FIGURE.name)
             assert found.FIGURE.source.partition(", ")[0] == source
-            text = (TESTS / folder / f"test_{module.name}.py").read_text(encoding="utf-8")
-            assert re.search(r"^def test_", text, re.MULTILINE), module.name
+            test = TESTS / folder / f"test_{module.name}.py"
+            text = test.read_text(encoding="utf-8") if test.exists() else ""
+            assert found.FIGURE.name in KEPT or re.search(r"^def test_", text, re.MULTILINE), module.name
     assert names == set(FIGURES)
 
 

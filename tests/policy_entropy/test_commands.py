@@ -19,6 +19,7 @@ import entropy_theory
 from entropy_theory.support import command_line, user_errors
 from entropy_theory.update_rules import RULES, described
 from entropy_theory.verification import report
+from llm_bridge.data import rewards
 from policy_entropy import __main__ as console
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,9 @@ def typed(*arguments: str | Path, before: str = "", **options) -> subprocess.Com
                           check=False, **options)
 
 
-def test_a_folder_of_the_users_with_our_names_does_not_hide_ours(tmp_path_factory, tmp_path):
+def test_a_folder_of_the_users_with_our_names_does_not_hide_ours(
+    tmp_path_factory, tmp_path, monkeypatch
+):
     """In a folder with packages "simulations" and "llm_bridge" the installed commands found these."""
     script = tmp_path_factory.mktemp("bin") / "policy-entropy"
     script.write_text("from policy_entropy.__main__ import command\ncommand()\n")
@@ -67,13 +70,12 @@ def test_a_folder_of_the_users_with_our_names_does_not_hide_ours(tmp_path_factor
                       [script, "simulate", "aepo-figure-2", "--profile", "smoke", "--output", "results"]):
         done = run(*arguments)
         assert done.returncode == 0, done.stderr
-    sampling = [script, "sample", "--num-prompts", "1", "--num-samples", "1", "--max-new-tokens", "2",
-                "--reward"]
-    done = run(*sampling, "rewards:score")
+    done = run(script, "sample", "--num-prompts", "1", "--num-samples", "1", "--max-new-tokens", "2",
+               "--reward", "rewards:score")
     assert done.returncode == 0, done.stderr
-    done = run(*sampling, "calendar:score")
-    assert done.returncode == 2
-    assert "an installed package has that name, too: give the file, calendar.py:" in done.stderr
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"has that name, too: give the file, calendar\.py:"):
+        rewards.get("calendar:score")
 
 
 @pytest.fixture

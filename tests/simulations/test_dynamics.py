@@ -125,8 +125,6 @@ def test_features_and_trees_are_taken_by_the_rules_that_are_defined_on_them():
     natural = get("natural-gradient")
     one_token = TokenTree(4, 1, end_token=False)
     assert task(natural, tree=one_token).tree is one_token
-    with pytest.raises(ValueError, match="defined on answers of one token"):
-        task(natural, tree=TREE.tree, start=TREE.starts(3, seed=0), reward=TREE.correct)
     two_tokens = TokenTree(2, 2, end_token=False)
     with pytest.raises(ValueError, match="defined on answers of one token"):
         check_tree_dynamics(two_tokens, (3, two_tokens.n_states, 2), Dynamics(rule=natural), False)

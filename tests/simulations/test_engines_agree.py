@@ -71,8 +71,8 @@ def test_numpy_takes_the_plain_steps(case):
     np.testing.assert_allclose(found, GOLDEN[case.name], rtol=0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("case", [case for case in DEFINED if case.steps_per_batch == 1 and case.kind in (
-    "bandit", "prompts")], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [
+    marked(case) for case in DEFINED if case.steps_per_batch == 1 and case.kind in ("bandit", "prompts")])
 def test_the_compiled_engine_takes_the_plain_steps_or_says_why_not(case):
     found = engine_matrix.made_ready(case)
     if isinstance(found, str):

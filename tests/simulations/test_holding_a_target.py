@@ -164,8 +164,3 @@ def test_the_forecast_is_the_change_to_first_order(world, name, coefficient):
         assert np.abs(measured).max() > 20 * np.abs(told - measured).max()
         errors.append(np.abs(told - measured))
     np.testing.assert_allclose(errors[1], errors[0] / 4, rtol=0.05)
-
-
-def test_compiled_engines_refuse_and_say_what_to_use():
-    with pytest.raises(ValueError, match=r"steers by the forecast of each step.*use engine 'auto'"):
-        held("diverse-bonus", engine="compiled", targets=(1.0,) * 4, steps=10)

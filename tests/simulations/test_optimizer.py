@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, Record, Samples, simulate
+from simulations.engine import Dynamics, Samples, simulate
 from simulations.engine.optimizer import Adam, AdamW, Sgd
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
@@ -98,9 +98,9 @@ ROUNDING = {"adam": 1e-7, "adamw": 1e-7, "no mean": 1e-10}
 becomes up to RATE 1e-16 / eps a step, 5e-10 with eps 1e-8, over 60 steps. Others keep 1e-10."""
 
 
-@pytest.mark.parametrize("samples", [None, Samples(group_size=6, tempered=4)], ids=["exact", "sampled"])
+@pytest.mark.parametrize(("rule", "samples"), [
+    ("grpo", None), ("aepo", Samples(group_size=6, tempered=4))], ids=["exact", "sampled"])
 @pytest.mark.parametrize("name", [*TORCHS][1:])
-@pytest.mark.parametrize("rule", ["grpo", "aepo"])
 def test_the_compiled_engine_takes_numpys_steps(name, rule, samples):
     pytest.importorskip("llvmlite")
     problem = Bandit(n_actions=6, n_correct=2, accuracies=(0.1, 0.5))
@@ -167,20 +167,3 @@ def test_a_coefficient_held_by_forecasts_counts_the_momentum():
         run = simulate(problem.starts(4, seed=0), problem.reward, dataclasses.replace(
             dynamics, optimizer=optimizer, learning_rate=rate))
         np.testing.assert_allclose(run.entropy[-1], 0.9, atol=0.02)
-
-
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Sgd(momentum=1.0), "momentum must be from 0 to below 1, got 1.0"),
-    (lambda: Sgd(nesterov=True), "nesterov must be false without momentum"),
-    (lambda: Sgd(weight_decay=-1.0), "weight_decay must be at least 0"),
-    (lambda: Adam(betas=(0.9, 1.0)), r"betas must be two numbers .*got \(0.9, 1.0\)"),
-    (lambda: Adam(eps=0.0), "eps must be above 0"),
-    (lambda: Dynamics(rule=get("grpo"), optimizer="adam"), "optimizer is a record such as"),
-    (lambda: Dynamics(rule=FORECAST, optimizer=Adam()), "linear in its coefficient.*take optimizer Sgd"),
-    (lambda: simulate(np.zeros((1, 1, 2)), np.arange(2) < 1, Dynamics(
-        rule=get("grpo"), optimizer=Adam(), steps=1), record=Record(forecasts=True)),
-     "forecasts are of plain gradient steps"),
-])
-def test_what_cannot_be_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

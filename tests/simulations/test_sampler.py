@@ -352,33 +352,6 @@ def test_noise_does_not_depend_on_the_other_runs_of_a_block():
     assert np.abs(other - whole).max() > 1e-3
 
 
-# ------------------------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Sampler(temperature=0.0), "sampler's temperature must be above 0 and finite, got 0.0"),
-    (lambda: Sampler(top_p=1.5), "sampler's top_p must be above 0, at most 1, got 1.5"),
-    (lambda: Sampler(min_p=-0.1), "sampler's min_p must be from 0 to 1"),
-    (lambda: Sampler(noise=math.inf), "sampler's noise must be at least 0 and finite"),
-    (lambda: Sampler(top_k=-1), "top_k must be at least 0, got -1"),
-    (lambda: Sampler(rounding="bfloat"), "bfloat16"),
-    (lambda: Sampler(rounded="probabilities"), "log-probabilities"),
-    (lambda: Dynamics(rule=get("natural-gradient"), sampler=Sampler()), "leave sampler None"),
-    (lambda: Dynamics(rule=get("grpo"), temperature=0.5, sampler=Sampler(temperature=2.0)),
-     "are both given: give one of them"),
-    (lambda: Dynamics(rule=get("grpo"), sampler="stale"), "sampler is a record such as"),
-    (lambda: simulate(LOGITS, CORRECT, Dynamics(
-        rule=get("grpo"), sampler=Sampler(rounding="int8"), precision="float32", steps=1,
-        engine="compiled")), "its sampler rounds, which traces do in double precision"),
-    (lambda: simulate(np.zeros((1, 1, 1025)), np.arange(1025) < 1, Dynamics(
-        rule=get("grpo"), sampler=Sampler(top_p=0.9), steps=1, engine="compiled")),
-     "an order of 1025 numbers, which NumPy finds faster above 1024"),
-])
-def test_what_cannot_be_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_jax_refuses_what_it_does_not_know():
     pytest.importorskip("jax")
     for options, message in (({"sampler": Sampler()}, "its sampler departs from the policy"),

@@ -140,42 +140,6 @@ def without_time(dataset):
         {name: value for name, value in dataset.attrs.items() if name != "provenance"})
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.deep)])
-def test_a_killed_run_resumes_at_its_cell(tmp_path, workers):
-    """SIGKILL: finished cells are not computed again, and the result is that of a run left alone."""
-    log, output = tmp_path / "log", tmp_path / "out"
-    kept = output / "cells" / "counted"
-    with run_counted(output, log, n_cells=8, seconds=0.2, workers=workers) as process:
-        try:
-            wait_until(lambda: len(list(kept.glob("[!.]*.nc"))) >= 3)
-        finally:
-            process.kill()
-    there = len(list(kept.glob("[!.]*.nc")))
-    assert not (output / "counted.nc").exists()
-    before = {int(path.name.split(".")[0]): int(path.name.split(".")[2])
-              for path in log.glob("*.begin.*")}
-    wait_until(lambda: not any(alive(pid) for pid in before.values()))
-    finished = counting_cells.finished(log)
-
-    config = counting_cells.Config(log=str(log), n_cells=8, seconds=0.2)
-    steps = []
-    resumed = result(counting_cells.experiment(config), output, progress=steps.append)
-    assert sum(steps) == 80
-    again = counting_cells.finished(log)
-    # What a worker had finished and the killed process had not yet kept may be computed again.
-    assert len(again) - len(finished) == 8 - there
-    assert os.listdir(output) == ["counted.nc"]
-    alone = result(counting_cells.experiment(config), tmp_path / "alone")
-    xr.testing.assert_identical(without_time(resumed), without_time(alone))
-
-
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def test_two_processes_at_once_compute_everything_once(tmp_path):
     """The second waits for the first; when the first is killed, it goes on from its cells."""
     log, output = tmp_path / "log", tmp_path / "out"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -123,13 +122,6 @@ dynamics.optimizer = [{ kind = "adam", betas = [0.8, 0.9] }, { kind = "adamw", e
         np.testing.assert_allclose(
             dataset.entropy.isel(optimizer=k).sel(dynamics_sampler_temperature=1.3), run.entropy.T,
             rtol=1e-10)
-    for wrong, message in (
-            ('optimizer = "adam"', 'optimizer must be a table such as { kind = "adam" }'),
-            ('optimizer = { kind = "lion" }', "'lion'"), ("sampler = { top = 1 }", "top_k"),
-            ("sampler = { top_p = 2.0 }", "the sampler's top_p must be above 0, at most 1, got 2.0")):
-        path = write(f'[rule]\nname = "grpo"\n[dynamics]\n{wrong}\n', "wrong")
-        with pytest.raises(ValueError, match=re.escape(message)):
-            read_sweep(path)
 
 
 def test_rules_problems_and_seeds_as_axes(write, tmp_path):

@@ -175,13 +175,6 @@ def test_only_what_is_read_literally_is_refuted(kind):
     assert derive(claim(), (VIOLATED, TESTED, REJECTED)).statement == "refuted"
 
 
-def test_what_is_read_literally_is_quoted_and_what_is_read_has_a_place():
-    for given, what in ((("literal", "", "page 3"), "quotation"), (("literal", "H falls"), "place"),
-                        (("precise", "H falls"), "place"), (("printed",), "reading")):
-        with pytest.raises(ValueError, match=what):
-            Reading(*given)
-
-
 def test_what_holds_instead_has_its_own_standing():
     judged = claim(repair=REPAIRED)
     found = derive(judged, (VIOLATED, TESTED, REJECTED, *HOLDS_INSTEAD))

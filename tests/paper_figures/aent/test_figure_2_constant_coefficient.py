@@ -5,21 +5,7 @@ import pytest
 
 from paper_figures.aent import figure_2_constant_coefficient as figure
 from paper_figures.aent.halves import HALVES
-from paper_figures.data.inputs import simulation
 from tests.paper_figures.conftest import judged
-
-
-def test_the_second_half_stands_behind_the_first(table, results):
-    dataset = simulation(results, "aent_coefficient")
-    steps = int(dataset.step[-1])
-    rows = table[(table["quantity"] == "reward") & (table["half"] == HALVES[1])]
-    assert rows["step"].min() == steps
-    assert rows["step"].max() == 2 * steps
-    constant = float(dataset.constant[0])
-    here = rows[(rows["coefficient"] == constant) & (rows["step"] == 2 * steps)]
-    expected = dataset.constant_reward.sel(half=HALVES[1], constant=constant).isel(step=-1)
-    assert sorted(here["value"]) == pytest.approx(sorted(expected.values))
-
 
 CHANGE = 50
 

@@ -1,22 +1,8 @@
 """AEnt, Figure 3: who saturates when GRPO's entropy is used up, and who goes on."""
 
-
 from paper_figures.aent import figure_3_scores as figure
 from paper_figures.aent import methods
-from tests.paper_figures.conftest import judged, outcomes, write_run
-
-
-def test_runs_at_constant_coefficients_decide_nothing_about_aent(table):
-    """AEnt judged without its adaptive coefficient; a lead in the mean that is one context's."""
-    rows = (table["world"] == methods.MDP) & (table["quantity"] == "reward")
-    ours = rows & (table["method"] == "AEnt")
-    table.loc[ours, "value"] = table.loc[rows & (table["method"] == methods.ORACLE), "value"].to_numpy()
-    table.loc[rows & (table["method"] == "EntReg"), "value"] = 0.2
-    assert judged(figure, table) == {"": "beyond the paper"}
-    assert outcomes(figure, table, figure.LEAD) == ["seen"]
-    assert outcomes(figure, table, f"{figure.LATER}EntReg") == ["seen"]
-    table.loc[ours & (table["start"] > 0), "value"] = 0.0
-    assert outcomes(figure, table, figure.LEAD) == ["undecided"]
+from tests.paper_figures.conftest import write_run
 
 
 def test_language_models_are_shown_with_the_bonus_that_ends_best(results, tmp_path, table):

@@ -1,8 +1,6 @@
 """AEPO, Table 1: printed numbers, recomputed averages, and our reruns."""
 
 import pandas
-import pytest
-import xarray
 
 from paper_figures.aepo import table_1_benchmarks as figure
 from tests.paper_figures.conftest import judged, outcomes
@@ -15,28 +13,6 @@ def test_wrong_averages_stand_beside_the_right_ones(table):
     assert shaped[-2:] == ("51.76 (printed)", "51.69")
     aepo = {row[0]: row for row in blocks["Qwen2.5-7B"].rows}["+AEPO"]
     assert aepo[-2:] == ("49.57", "49.59")
-
-
-def test_rewards_are_those_of_the_end(table, results):
-    """A row of another rule, or of another step."""
-    dataset = xarray.load_dataset(results / "simulations" / "rules_at_equal_reward.nc")
-    cells = table[table["origin"] == "bandits"].set_index(["row", "column"])["value"]
-    family = str(dataset.family.values[0])
-    bonus = dataset.reward.sel(rule="entropy bonus", family=family)
-    row = "Entropy-Reg (a bonus of 0.1)"
-    assert cells[row, family] == pytest.approx(100 * float(bonus.isel(step=-1).mean()))
-    assert cells["before training", family] == pytest.approx(100 * float(bonus.isel(step=0).mean()))
-
-
-def test_equal_samples_decide_nothing(table):
-    """A comparison that the paper does not make, counted for or against it; a lead within its error."""
-    bandits = (table["origin"] == "bandits") & (table["row"] == "AEPO")
-    for lead, equal, verdict in ((100.0, -50.0, "seen"), (0.0, 50.0, "not seen")):
-        table.loc[bandits, "value"] = lead
-        table.loc[table["row"] == "AEPO less GRPO", ["value", "error"]] = equal, 1.0
-        assert judged(figure, table) == {"tabular": verdict}
-    table.loc[bandits, ["value", "error"]] = 100.0, 99.0
-    assert judged(figure, table) == {"tabular": "undecided"}
 
 
 def test_runs_are_judged_by_the_extremes_of_their_seeds(table):

@@ -5,7 +5,6 @@ import pytest
 
 from entropy_theory import performance_law as law
 from paper_figures.entropy_mechanism import figure_2_entropy_consumption as figure
-from tests.paper_figures.conftest import judged, outcomes
 from tests.paper_figures.entropy_mechanism.runs import write_curve
 
 
@@ -22,17 +21,6 @@ def test_gain_of_the_law_is_that_of_the_law():
     reward = fitted.predict([start, (1 - share) * start, 0.0])
     gain = (reward[1] - reward[0]) / (reward[2] - reward[0])
     assert float(figure.gain_of_law(share, start)) == pytest.approx(gain, rel=1e-12)
-
-
-def test_only_what_the_schedule_does_not_fix_decides(table):
-    """The pace of gain, of which the paper says nothing, counted; the first twelfth, met by choice."""
-    assert judged(figure, table) == {"tabular": "seen"}
-    assert "not seen" in outcomes(figure, table, "for gain at the pace")
-    shares = table["panel"] == "share"
-    twelfth = shares & np.isclose(table["x"], figure.FIRST)
-    assert judged(figure, table.assign(y=table["y"].where(~twelfth, 0.0))) == {"tabular": "seen"}
-    table.loc[shares, "y"] = table.loc[shares, "x"]
-    assert judged(figure, table) == {"tabular": "not seen"}
 
 
 def test_training_runs_get_a_panel(results, tmp_path):

@@ -8,25 +8,7 @@ import pytest
 
 from paper_figures.entropy_mechanism import figure_8_covariance as figure
 from paper_figures.entropy_mechanism import model_runs
-from tests.paper_figures.conftest import judged, outcomes
 from tests.paper_figures.entropy_mechanism.runs import write_curve
-
-
-def test_each_theorem_is_the_first_order_of_its_own_algorithm(table):
-    """The other theorem beside a rule; an error that does not shrink with the learning rate."""
-    compared = figure.comparison(table.query("panel == 'change'"))
-    for rule in ("PG", "NPG"):
-        slow, fast = compared.loc[rule]["error"].sort_index()
-        assert slow < fast / 5  # first order: ten times smaller steps
-        assert slow < 0.05
-
-
-def test_lemma_1_leaves_out_the_visits_of_states(table):
-    """The finding: exact at one token, off by a first-order part from two on."""
-    tokens = table.query("panel == 'tokens'").groupby(["series", "x"])["y"].max()
-    assert tokens["state_wise", 1] < 1e-9
-    assert tokens["state_wise"].loc[2:].min() > 0.1
-    assert tokens["gradient"].max() < 0.05
 
 
 def test_order_is_read_from_hard_to_easy():
@@ -37,21 +19,6 @@ def test_order_is_read_from_hard_to_easy():
     ).assign(series="PG", right_answers=1)
     found = figure.ordered(rows, "PG")
     assert found.to_dict() == {(1, 0): True, (1, 1): False}
-
-
-def test_other_numbers_change_the_verdict(table):
-    """An exact match, which hangs on our learning rates, or Lemma 1 on several tokens, counted; a trend
-    of the other sign; an estimate in place of the theorem."""
-    rows = table["panel"] == "difficulty"
-    table.loc[rows, "y"] = table.loc[rows, "group"].astype(float)
-    assert judged(figure, table) == {"tabular": "seen"}
-    assert set(outcomes(figure, table, "as an exact match")) == {"not seen"}
-    change = table["panel"] == "change"
-    against = table.assign(announced=table["announced"] * np.where(change, -1, 1))
-    assert outcomes(figure, against, "for the trend along GRPO") == ["not seen"]
-    assert judged(figure, against) == {"tabular": "seen in part"}  # the order is as it was
-    against.loc[rows, "y"] *= -1
-    assert judged(figure, against) == {"tabular": "not seen"}
 
 
 def test_audited_runs_get_a_panel(results, tmp_path):

@@ -5,7 +5,6 @@ import shutil
 import numpy as np
 import pandas
 import pytest
-import xarray
 
 from paper_figures.entropy_mechanism import figure_9_entropy_loss as figure
 from paper_figures.entropy_mechanism import sweeps
@@ -16,20 +15,6 @@ def changed(table, quantity, by):
     """The runs of the largest coefficient moved, but for their starts."""
     rows = (table["strength"] == table["strength"].max()) & (table["quantity"] == quantity)
     return table.assign(value=table["value"] + by * (rows & (table["step"] > 0)))
-
-
-def test_curves_and_gains_are_those_of_the_simulation(table, results):
-    """Coordinates mixed up on the way from dataset to table."""
-    dataset = xarray.load_dataset(results / "simulations" / "intervention_sweeps.nc")
-    one = dataset.sel(family="five right", rule="entropy bonus").isel(level=1, start=2)
-    rows = table.query("start == 2 and quantity == 'reward'")
-    rows = rows[rows["strength"] == float(one.strength)].sort_values("step")
-    np.testing.assert_array_equal(rows["value"], one.reward)
-    np.testing.assert_array_equal(rows["step"], one.step)
-    # The experiment takes the last record, the figure the last tenth: three to four of forty.
-    gain = sweeps.effects(table)["reward_gain"].iloc[-1]
-    final = dataset.sel(family="five right", rule="entropy bonus").final_reward.mean("start")
-    assert gain == pytest.approx(float(final[1] - final[0]), abs=0.02)
 
 
 def test_explosion_and_a_gain_change_the_verdict(table):

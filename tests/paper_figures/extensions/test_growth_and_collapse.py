@@ -2,27 +2,12 @@
 
 import pandas
 import pytest
-import xarray
 
 from paper_figures.extensions import growth_and_collapse as figure
 from tests.paper_figures.conftest import outcomes
 
 OWN = {"adam": 0.1, "adam, beta2 = 0.9": 0.4, "sgd": 0.0, "adam, eps = 0.1": 0.0}
 COINS = {(64, 0.98): 0.1, (64, 0.02): -0.1, (2, 0.98): 0.0}
-
-
-def test_cells_are_those_of_the_simulation(table, results):
-    """Axes exchanged on the way to the table; a change taken for its error."""
-    dataset = xarray.load_dataset(results / "simulations" / "growth_and_collapse.nc")
-    for row in table[table["panel"] == "coin"].itertuples():
-        cell = dataset.sel(coin_optimizer=row.optimizer, success_rate=row.x, group_size=row.row)
-        assert (row.y, row.error) == (float(cell.coin_change), float(cell.coin_error))
-    for row in table[table["panel"] == "size"].itertuples():
-        assert row.y == float(dataset.size_change.sel(idle_tokens=row.x, size_capacity=row.row))
-    for row in table[table["panel"] == "course"].itertuples():
-        place = {name: getattr(row, name) for name in ("optimizer", "ceiling", "capacity")}
-        cell = dataset.sel(step=row.x, **place)
-        assert (row.y, row.reward) == (float(cell.course_idle), float(cell.course_reward))
 
 
 def made(own=(), coins=(), error=0.01):

@@ -1,29 +1,14 @@
 """Guards paper_figures/extensions/interventions_on_the_curve.py; what is seen, the experiment's test."""
 
 import pandas
-import pytest
-import xarray
 
 from paper_figures.extensions import interventions_on_the_curve as figure
-
-NAME = "interventions_on_the_curve"
 
 
 def tried(table):
     """The interventions that reach a level of entropy from samples in the smallest runs."""
     rows = table[(table["panel"] == "gap") & (table["mode"] == "sampled")]
     return int((~rows["rule"].isin(figure.CONTROLS)).sum())
-
-
-def test_gaps_are_those_of_the_simulation(table, results):
-    """Rules or families exchanged on the way from dataset to table."""
-    dataset = xarray.load_dataset(results / "simulations" / f"{NAME}.nc")
-    gaps = table[table["panel"] == "gap"]
-    assert "GRPO" not in set(gaps["rule"])
-    for row in gaps.sample(6, random_state=0).itertuples():
-        place = {"family": row.family, "mode": row.mode, "rule": row.rule}
-        assert row.y == pytest.approx(float(dataset.reward_gap_mean.sel(place)))
-        assert row.side == int(dataset.side.sel(place))
 
 
 def test_interventions_are_counted_by_family_and_none_that_is_grpo(table):

@@ -3,22 +3,9 @@
 import numpy as np
 import pandas
 import pytest
-import xarray
 
 from paper_figures.extensions import noise_and_entropy as figure
 from tests.paper_figures.conftest import outcomes
-
-
-def test_changes_are_per_what_the_panel_is_about(table, results):
-    """Scales exchanged; small and large steps exchanged; errors left unscaled."""
-    dataset = xarray.load_dataset(results / "simulations" / "noise_and_entropy.nc")
-    cell = dataset.isel(n_actions=-1, relative_entropy=0).sel(features=0.0, optimizer="adam")
-    for panel, scale, place in (("short", "displacement", 0), ("divergence", "divergence", 0),
-                                ("long", "displacement", -1)):
-        here = cell.isel(step_length=place)
-        row = table[(table["panel"] == panel) & (table["optimizer"] == "adam")].sort_values("x").iloc[0]
-        for column, name in (("y", "change"), ("error", "error"), ("forecast", "expected")):
-            assert row[column] == pytest.approx(float(here[name] / here[scale]))
 
 
 def made(**changed):

@@ -27,16 +27,3 @@ def test_the_ceiling_falls_from_log_n_to_log_m():
         assert values[-1] == pytest.approx(np.log(m), abs=1e-12)
         level = np.where(np.arange(n) < m, 3.0, 0.0)  # of all policies of gap 3 the most uniform
         assert values[2] >= float(entropy(level))
-
-
-def test_a_held_target_and_a_stray_end_change_the_finding(table):
-    """A finding typed in."""
-    low = table.copy()
-    low.loc[low["panel"] == "ends", "x"] = 0.0
-    assert [one.met for one in figure.finding(low).criteria] == [True, False, False]
-    table = table.copy()
-    above = (table["panel"] == "held") & (table["y"] > np.log(table["x"].clip(lower=1)))
-    table.loc[above, "held"] = 1.0
-    table.loc[table["panel"] == "ends", "x"] += 3
-    found = figure.finding(table)
-    assert not found.criteria[0].met
