@@ -180,9 +180,9 @@ def test_what_a_diagnosis_advises_is_read(engine, action):
 @pytest.mark.parametrize(("engine", "prefix"), [("verl", "actor_rollout_ref."), ("skyrl", "")])
 def test_the_page_on_growth_advises_a_kl_penalty_that_is_taken(engine, prefix):
     page = (ROOT / "docs" / "why_entropy_grows.md").read_text(encoding="utf-8")
-    engines, advised = ([cell.strip(" `") for cell in re.search(rf"^\| {row} \|.*$", page, re.M)[0].split("|")]
-                        for row in (r"remedy \| TRL", "KL penalty"))
-    advised = advised[[name.lower() for name in engines].index(engine)]
+    names, options = (re.search(rf"^\| {row} \|.*$", page, re.M)[0].lower().split(" | ")
+                      for row in (r"remedy \| TRL", "KL penalty"))
+    advised = options[[name.strip("| ") for name in names].index(engine)].strip("| `")
     found = _read(engine, " ".join(prefix + word for word in advised.split()))
     assert found.without_effect == ()
     assert "reference-kl" in str(as_table(found.rule))
