@@ -1,12 +1,6 @@
 """Watches what the loss of any TRL GRPOTrainer or RLOOTrainer does to entropy, without changing it.
 
-::
-
-    trainer = GRPOTrainer(...)
-    diagnostics.attach(trainer)
-    trainer.train()
-
-adds to TRL's log, at every optimizer step,
+`diagnostics.attach(trainer)`, before ``trainer.train()``, adds to TRL's log, at every optimizer step,
 
 - the mean of the largest token covariances (log pi - mean)(A - mean), Table 1 of Cui et al.;
 - at every tenth generation, where the law R = b - a e^H fits so far, its performance at zero entropy;
