@@ -10,6 +10,14 @@ import pandas
 import xarray
 
 
+class Shared(dict[str, Any]):
+    """Provenance that copies of a table share: pandas copies ``attrs`` deeply in each operation."""
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Shared:
+        """Return the dictionary itself."""
+        return self
+
+
 def pick(table: pandas.DataFrame, **values: Any) -> pandas.DataFrame:
     """Return the rows whose columns have these values; a list stands for any of its values, None for
     none."""
@@ -55,7 +63,7 @@ def stacked(
     """
     table = pandas.concat([part for part in parts if len(part)], ignore_index=True)
     table = table.reindex(columns=list(columns))
-    table.attrs["inputs"] = {} if shown is None else shown.attrs.get("inputs", {})
+    table.attrs["inputs"] = Shared({} if shown is None else shown.attrs.get("inputs", {}))
     return table
 
 

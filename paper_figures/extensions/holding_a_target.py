@@ -21,6 +21,7 @@ from entropy_theory.tracking import second_half, stretches
 from llm_bridge.commands import holding_comparison
 from llm_bridge.commands.train_config import LEARNING_RATES
 from paper_figures.data import inputs
+from paper_figures.data.tables import Shared
 from paper_figures.drawing import MARKERS, SERIES, Table, estimate, panels
 from paper_figures.figure import MODELS, Criterion, Finding, Headline, PaperFigure
 
@@ -78,7 +79,7 @@ def data(results: Path, model: str = "small-sums") -> pandas.DataFrame:
                  for step, (aim, value, paid) in enumerate(zip(target, entropy, reward, strict=True))]
         provenance[record["name"]] = record["provenance"]
     table = pandas.DataFrame(rows).reindex(columns=COLUMNS)
-    table.attrs["inputs"] = provenance
+    table.attrs["inputs"] = Shared(provenance)
     return table
 
 

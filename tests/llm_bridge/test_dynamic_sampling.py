@@ -1,13 +1,12 @@
 """Guards llm_bridge/trainer/dynamic_sampling.py: prompts without signal make room for others."""
 
-from types import SimpleNamespace
 
 import datasets
 import pytest
 import torch
 
 from entropy_theory import update_rules
-from llm_bridge.trainer import dynamic_sampling, sampling_options
+from llm_bridge.trainer import dynamic_sampling
 from tests.llm_bridge.language_models import low_digit, tabular_trainer
 from tests.llm_bridge.recorded_steps import recorded
 
@@ -57,15 +56,3 @@ def test_ranks_draw_different_parts_of_one_choice():
             for rank in (0, 1)]
     assert [len(own) for own in both] == [10, 10]
     assert len({*both[0], *both[1]}) == 10
-
-
-def test_groups_cut_between_ranks_and_streams_are_refused():
-    args = SimpleNamespace(per_device_train_batch_size=12, steps_per_generation=1)
-    made = SimpleNamespace(resampling_rounds=1, num_generations=8, args=args, train_dataset=iter(()))
-    with pytest.raises(ValueError, match=r"whole prompts on every rank.*\(12\)"):
-        sampling_options.check_resampling(made)
-    args.steps_per_generation = 2
-    with pytest.raises(ValueError, match="not a stream"):
-        sampling_options.check_resampling(made)
-    made.resampling_rounds = 0
-    sampling_options.check_resampling(made)
