@@ -38,9 +38,8 @@ LOOKS = dict(zip(("AdamW", "AdamW, beta1 0", "SGD", "momentum"), SERIES, strict=
 SHOWN = {"task": "sum", "coin": 0.5}
 SMALL, PRETRAINED = ["sum", "split"], "chain-sum"
 """The tasks of small-sums, and that of SmolLM2."""
-RATES = {(task, "AdamW"): 2e-4 for task in SMALL} | {
-    (PRETRAINED, "AdamW"): 2e-5, (PRETRAINED, "SGD"): 1e-3}
-"""The rates whose steps are equally long, by task and optimizer. Others are matched with AdamW's."""
+MATCHED = 2e-4
+"""The rate of AdamW on SMALL that the others are matched with; SmolLM2 has one rate by optimizer."""
 WITHOUT = "AdamW, beta1 0"
 
 
@@ -90,9 +89,9 @@ def coins(table: pandas.DataFrame, **which: Any) -> pandas.DataFrame:
     return pick(table, panel="run", kind="run", variant="plain", **which)
 
 
-def rate_of(optimizer: str, task: str = "sum") -> float | None:
+def rate_of(optimizer: str) -> float | None:
     """Return the rate of an optimizer's runs that are as long in a step as those of the others."""
-    return RATES.get((task, optimizer))
+    return MATCHED if optimizer == "AdamW" else None
 
 
 def compared(table: pandas.DataFrame, runs_of: pandas.DataFrame | None = None) -> pandas.DataFrame:
@@ -160,8 +159,8 @@ def finding(table: pandas.DataFrame) -> Finding:
 def _pretrained(table: pandas.DataFrame) -> Iterator[Criterion]:
     """Ask of SmolLM2, if it was run, whether AdamW raises its entropy, and beyond SGD's."""
     adam, sgd = (
-        coins(table, task=PRETRAINED, optimizer=name, rate=rate_of(name, PRETRAINED)).set_index("seed")
-        ["change"] for name in ("AdamW", "SGD"))
+        coins(table, task=PRETRAINED, optimizer=name).set_index("seed")["change"]
+        for name in ("AdamW", "SGD"))
     for says, changes in (("change of entropy by AdamW at fixed states, nats", adam),
                           ("that less SGD's, seed by seed, nats", (adam - sgd).dropna())):
         if len(changes):
@@ -264,9 +263,10 @@ def _mean(values: pandas.Series) -> str:
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy by step in three panels, forecasts and what came, and variants."""
     figure, axes = panels(3, 2, height=2.2)
+    paths = pick(table, kind="run", variant="plain", coin=0.5, panel="path")
+    other_rate = paths["task"].isin(SMALL) & (paths["rate"].fillna(MATCHED) != MATCHED)
     for panel, task in zip(axes.flat, (*SMALL, PRETRAINED), strict=False):
-        _draw_paths(panel, pick(table, kind="run", variant="plain", coin=0.5, task=task, panel="path"),
-                    task)
+        _draw_paths(panel, pick(paths[~other_rate], task=task))
         panel.set_title("SmolLM2" if task == PRETRAINED else f"a coin on {task}")
         panel.set(xlabel="optimizer step", ylabel="change of entropy (nats)")
     (_, below), (last, corner) = axes[1:]
@@ -277,11 +277,10 @@ def draw(table: pandas.DataFrame) -> Figure:
     return figure
 
 
-def _draw_paths(panel: Axes, rows: pandas.DataFrame, task: str) -> None:
+def _draw_paths(panel: Axes, rows: pandas.DataFrame) -> None:
     """Draw the mean over seeds with its standard error, and each seed thinly."""
     for optimizer, look in LOOKS.items():
-        wide = pick(rows, optimizer=optimizer, rate=rate_of(optimizer, task)).pivot_table(
-            index="step", columns="seed", values="change")
+        wide = pick(rows, optimizer=optimizer).pivot_table(index="step", columns="seed", values="change")
         if wide.empty:
             continue
         middle, error = wide.mean(axis=1), wide.sem(axis=1).fillna(0)

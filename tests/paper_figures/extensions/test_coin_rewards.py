@@ -109,7 +109,7 @@ def test_the_pretrained_model_has_criteria_of_its_own(tmp_path, table, sgd, outc
     file.parent.mkdir()
     write_json(file, {"provenance": {}, "records": [
         record(change, task="chain-sum", optimizer=optimizer,
-               rate=figure.rate_of(optimizer, "chain-sum"), seed=seed)
+               rate=2e-5 if optimizer == "AdamW" else 1e-3, seed=seed)
         for optimizer, changes in (("AdamW", (0.2, 0.21, 0.22)), ("SGD", sgd))
         for seed, change in enumerate(changes)]})
     alone, both = (figure.finding(one).criteria for one in (table, figure.data(tmp_path)))
