@@ -122,8 +122,8 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "generation_kwargs",
            "keys that act on each next token's distribution, as top_p, that end a completion, or "
            "that decode it with vLLM. Searches are refused, which do not draw from the policy. So are "
-           "limits of time, as lengths then depend on a machine's speed. Numbers of sequences are refused "
-           "since TRL takes one completion for each row"),
+           "limits of time, as lengths then depend on a machine's speed. Numbers of sequences are "
+           "refused since TRL takes one completion for each row"),
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
     **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION, free=True),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
@@ -194,8 +194,8 @@ OPTIONS: dict[str, Option] = {
     **_all(PASSED_ON, "optim_target_modules",
            "belongs to GaLore and APOLLO, which no test here ran; refused for all others, which leave it "
            "out in silence"),
-    **_refused("halves the rows of a step after the rule has seen them: lower "
-               "per_device_train_batch_size", auto_find_batch_size=(False,)),
+    **_refused("halves the rows of a step after the rule has seen them, and TRL 1.16 refuses it itself: "
+               "lower per_device_train_batch_size", auto_find_batch_size=(False,)),
     # ----------------------------------------------------------------------------------- the machines
     **_all(SUPPORTED, "fsdp fsdp_config deepspeed",
            "the configurations of llm_bridge/accelerate_configs", free=True),
