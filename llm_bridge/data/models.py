@@ -17,6 +17,7 @@ drops such settings, and names them. The end tokens that a checkpoint declares s
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import logging
 import os
@@ -384,6 +385,9 @@ def _cannot_load(name: str, local: bool, error: Exception) -> str:
     )
 
 
+_signature = functools.cache(inspect.signature)  # asked for at every token that is drawn
+
+
 def cache_argument(function: Callable[..., Any], past: Any) -> dict[str, Any]:
     """Return the argument that holds the past: ``cache``, before transformers 5.24 ``past_key_values``.
 
@@ -393,5 +397,4 @@ def cache_argument(function: Callable[..., Any], past: Any) -> dict[str, Any]:
     """
     asked = getattr(function, "get_base_model", lambda: function)()
     asked = getattr(type(asked), "forward", asked)
-    named = "cache" in inspect.signature(asked).parameters
-    return {"cache" if named else "past_key_values": past}
+    return {"cache" if "cache" in _signature(asked).parameters else "past_key_values": past}

@@ -34,7 +34,7 @@ def distinct(
     """Find the rows that hold the distinct prompts, and which of them each row has.
 
     Args:
-        prompt_ids, prompt_mask: [rows, positions], padded on the left; or those of whole rows.
+        prompt_ids, prompt_mask: [rows, positions], padded on the left, or those of whole rows.
 
     Returns:
         ``first`` [prompts] and ``owner`` [rows]: row i has the prompt of row ``first[owner[i]]``.

@@ -80,9 +80,9 @@ OPTIONS: dict[str, Option] = {
            "luspo the sum over a sequence's tokens; or the rule cispo, sapo or vespo. TRL's default "
            "cannot be told from no choice: dapo beside another rule leaves that rule's normalization"),
     **_all(TRANSLATED, "scale_rewards",
-           "group divides by the standard deviation over G - 1, without TRL's 1e-4. none is "
-           "group-centered. batch is refused: it divides centered rewards by the deviation of raw "
-           "ones, which no rule does; reinforce++-baseline divides by that of centered ones"),
+           "group divides by the standard deviation over G - 1, without TRL's 1e-4, and none is "
+           "group-centered. No rule divides centered rewards by the deviation of raw ones, so batch is "
+           "refused: reinforce++-baseline is the nearest"),
     **_all(TRANSLATED, "beta use_bias_correction_kl",
            "the rule reference-kl with estimator k3, or k3-corrected"),
     **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),
@@ -96,8 +96,8 @@ OPTIONS: dict[str, Option] = {
     **_all(TRANSLATED, "off_policy_mask_threshold",
            "the rule sampler-correction of kind none with this off_policy_threshold"),
     **_refused(
-        "normalizes each reward before the sum, and the sum over all prompts of a generation, where a "
-        "rule has its own normalization of one reward: combine the rewards in one reward function",
+        "normalizes each reward, and their sum over all prompts of a generation. A rule has its own "
+        "normalization, of one reward: combine the rewards in one reward function",
         multi_objective_aggregation=("sum_then_normalize",)),
     **_all(SUPPORTED, "sync_ref_model ref_model_mixup_alpha ref_model_sync_steps",
            "with a rule that has a reference, of whole weights; a checkpoint then holds the reference "
@@ -123,15 +123,15 @@ OPTIONS: dict[str, Option] = {
            "whole softmax, which is told at the start (docs/departures.md)"),
     **_all(SUPPORTED, "generation_kwargs",
            "keys that act on each next token's distribution, as top_p, that end a completion, or "
-           "that decode it with vLLM. Refused are searches, which do not draw from the policy, limits "
-           "of time, by which a machine's speed chooses lengths, and numbers of sequences, as TRL "
-           "takes one a row"),
+           "that decode it with vLLM. Searches are refused, which do not draw from the policy. So are "
+           "limits of time, as lengths then depend on a machine's speed. Numbers of sequences are "
+           "refused since TRL takes one completion for each row"),
     **_all(SUPPORTED, "num_generations max_completion_length num_iterations"),
     **_all(SUPPORTED, "steps_per_generation generation_batch_size", _GENERATION, free=True),
     **_all(SUPPORTED, "cache_implementation use_transformers_continuous_batching "
            "transformers_continuous_batching_config",
-           "TRL then draws, a prompt once for each sample. Continuous batching is refused with sharded "
-           "weights, for which it would hang, with bf16 or fp16 on weights of another format, which TRL "
+           "TRL then draws, a prompt once for each sample. Continuous batching would hang with sharded "
+           "weights, and is refused. So it is with bf16 or fp16 on weights of another format, which TRL "
            "would round for good, and with a seed of its own, which would repeat the same draws"),
     **_all(SUPPORTED, "use_transformers_paged", "the old name of use_transformers_continuous_batching"),
     **_all(SUPPORTED, "chat_template_kwargs max_tool_calling_iterations"),
@@ -196,8 +196,8 @@ OPTIONS: dict[str, Option] = {
     **_all(PASSED_ON, "optim_target_modules",
            "belongs to GaLore and APOLLO, which no test here ran; refused for all others, which leave it "
            "out in silence"),
-    **_refused("halves the rows of a step after the rule has seen them: lower "
-               "per_device_train_batch_size", auto_find_batch_size=(False,)),
+    **_refused("halves the rows of a step after the rule has seen them, and TRL 1.16 refuses it itself: "
+               "lower per_device_train_batch_size", auto_find_batch_size=(False,)),
     # ----------------------------------------------------------------------------------- the machines
     **_all(SUPPORTED, "fsdp fsdp_config deepspeed",
            "the configurations of llm_bridge/accelerate_configs", free=True),
@@ -243,9 +243,8 @@ OPTIONS: dict[str, Option] = {
            "whole generations: save_steps is a multiple of the optimizer steps that share one",
            free=True),
     **_all(SUPPORTED, "save_total_limit", free=True),
-    **_refused("saves at any step, between the steps of a generation too, from where a run would not "
-               "continue exactly, as its samples are not saved: set save_steps, which loses one "
-               "generation at most", enable_jit_checkpoint=(False,)),
+    **_refused("saves between the steps of a generation too, whose samples are not saved, so that a run "
+               "would not continue exactly: set save_steps", enable_jit_checkpoint=(False,)),
     **_all(DEPARTS, "save_only_model",
            "such a checkpoint is never resumed from, which is an error, nor by `llm_bridge train`; in "
            "transformers a run goes on from it with a new optimizer", free=True),
