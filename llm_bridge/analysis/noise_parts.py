@@ -2,7 +2,7 @@
 
 The account of a step (`accountant.Accountant`) has a forecast of first order for each addend, made
 before the step, and a part of the measured change. Given the states, the noise of a gradient has mean
-zero. So the mean over seeds of the first is the signal's. What the second has beyond it is the noise's.
+zero. So the mean over seeds of the first is the signal's. The second less the first is the noise's.
 """
 
 from __future__ import annotations

@@ -368,7 +368,7 @@ COMPARISON_FORM = {"provenance": {}, "records": [{"label": str, "task": str, "se
 """What must be in a file of a comparison (`stored.check_form`)."""
 MODEL_KINDS: dict[str | None, Evidence] = {
     "small-sums": "small transformer", "smollm2-135m-instruct": "pretrained model"}
-"""What the models of a comparison are evidence of."""
+"""The kind of model that a comparison is evidence on."""
 HELD_RUNS = {
     "small-sums": ("holding-a-target", ""),
     "smollm2-135m-instruct": (

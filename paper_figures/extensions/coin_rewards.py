@@ -47,11 +47,11 @@ def data(results: Path) -> pandas.DataFrame:
     """Return runs and forecasts: SETTING, kind, seed, and further columns by ``panel``.
 
     "path": ``change`` of the entropy at fixed states from the first block of steps to one that begins
-    ``step`` later, nats. "run": ``first`` and ``last`` entropy, ``change`` of it at fixed states,
-    ``move``, the mean squared move of a logit in a step, ``net``, in a block, ``reward``, and PARTS
-    where its steps are accounted for. "update":
-    ``change`` that a gradient brings forth to second order, ``move``, and ``isotropic`` and ``score``,
-    what noise of that shape would. "walk": ``change`` by ``step`` gradients.
+    ``step`` later, nats. "run": ``first`` and ``last`` entropy, and its ``change`` at fixed states.
+    ``move`` is the mean squared move of a logit in a step and ``net`` that in a block. It also has
+    ``reward``, and PARTS where its steps are accounted for. "update": ``change`` by a gradient to second
+    order, ``move``, and the changes by noise of the shapes ``isotropic`` and ``score``. "walk":
+    ``change`` by ``step`` gradients.
 
     Raises:
         MissingInputError: no runs.
@@ -97,9 +97,10 @@ def rate_of(optimizer: str) -> float | None:
 def compared(table: pandas.DataFrame, runs_of: pandas.DataFrame | None = None) -> pandas.DataFrame:
     """Return what was forecast, and what came, of each setting that has forecasts and two seeds at least.
 
-    SETTING, ``seeds``, ``came`` and ``came_error``, the mean over seeds and its standard error, ``walk``
-    and ``spread``, over walks, ``inside``, how many runs came within the middle 95 % of a normal
-    distribution of these, ``second`` and ``second_error``, of second order; nats.
+    Changes are in nats. The columns are SETTING and ``seeds``, then ``came`` and ``came_error``, the mean
+    over seeds and its standard error. ``walk`` and ``spread`` are of walks, and ``inside`` counts the
+    runs within the middle 95 % of a normal distribution of these. ``second`` and ``second_error`` are of
+    second order.
 
     Args:
         runs_of: the runs, by default plain ones with a coin.
