@@ -9,7 +9,8 @@ token. It is the total variation ``|p - p_old|``, or
     KL  p_old log(p_old/p) + (1 - p_old) log((1 - p_old)/(1 - p)).
 
 So a rare token may multiply its probability, and a likely one may not lose much of it. The policy may
-have moved further than every token (`later-work.dppo-binary`). With anchor "sampling" p_old is the
+have moved further than every token (`later-work.dppo-binary`). The largest total variation of a state
+bounds what reward the surrogate misses (`later-work.dppo-bound`). With anchor "sampling" p_old is the
 probability under the policy that sampled (paper, section 5.2, SkyRL, TRL, prime-rl). With "old" it is
 recomputed (verl). The ratio r is truncated at ``truncation`` (20 in verl; SkyRL and prime-rl do not).
 Engines' default delta is .2 and .2 for total variation (verl, SkyRL, prime-rl), .05 for KL (SkyRL).

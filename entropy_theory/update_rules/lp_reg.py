@@ -9,7 +9,8 @@ PPO's clip does not apply, as in the authors' code (CarlanLark/Lp-Reg-dev, ``lp_
 without its least likely tokens, the ones with a probability below .02 of the largest. The rest is raised
 to sum 1, so the proxy is above pi at what is kept. The code may take a reference in its place. Here the
 batch's ``reference_log_prob`` is the proxy's: a trainer gives the frozen reference there. Tokens that a
-filter drops have a log-probability far below that under pi, and are left alone.
+filter drops have a log-probability far below that under pi, and are left alone. The pull does not lower
+entropy where held tokens are below e^{-H} (`later-work.lp-reg`).
 """
 
 from __future__ import annotations

@@ -40,6 +40,8 @@ FACTORS = (Fraction(19, 20), Fraction(21, 20))
 """By how much a constant is moved: one of the two makes the statement stronger, if it matters."""
 SAMPLED = 256
 FALSE_PREMISE = "a false premise added"
+UNASKED = ("LaTeX changed", "title changed", "note changed", FALSE_PREMISE)
+"""The kernel accepts these: words are not in a formula, and from what is false everything follows."""
 NEVER = Condition(latex="0 < -1", value=lambda i: ar.less(constant(0), constant(-1)))
 
 
@@ -318,7 +320,7 @@ def sabotage_all(
 ) -> Iterator[Outcome]:
     """Sabotage claims in every way, and judge each sabotaged claim.
 
-    The kernel is asked anew about every sabotaged statement that had a proof, with the old proof, and
+    The kernel is asked anew about every sabotaged formula that had a proof, with the old proof, and
     about every sabotaged proof. Where it is not installed they are refused unread, because nobody has
     accepted them.
     """
@@ -332,18 +334,19 @@ def sabotage_all(
             continue
         for sabotage in of_statement(claim):
             yield attacked(sabotage, before, accepted)
-    plans = [(claim, [*of_statement(claim), *of_proof(claim, folder / "proofs")]) for claim in proved]
+    plans = []
+    for claim in proved:
+        every = [*of_statement(claim), *of_proof(claim, folder / "proofs")]
+        yield from (attacked(one, "proved", accepted) for one in every if one.kind in UNASKED)
+        plans.append([one for one in every if one.kind not in UNASKED])
     if proofs.BUILD.exists():
         shutil.copytree(proofs.BUILD, folder / "build")  # a library that is compiled stays so
     # One sabotage of each claim at a time: each has the module names of its claim.
-    for turn in range(max((len(plan) for _, plan in plans), default=0)):
-        now = [plan[turn] for _, plan in plans if turn < len(plan)]
+    for turn in range(max(map(len, plans), default=0)):
+        now = [plan[turn] for plan in plans if turn < len(plan)]
         results = kernel.prove([s.claim for s in now], folder=folder / "build")
         on_line(f"kernel, turn {turn + 1}: {len(now)} sabotaged claims")
         for sabotage in now:
-            if sabotage.kind == FALSE_PREMISE:
-                yield attacked(sabotage, "proved", accepted)
-                continue
             found = results[sabotage.claim_id]
             yield (compared(sabotage, accepted, "proved by the old proof") if found.accepted
                    else Outcome(sabotage=sabotage, noticed="kernel", said=found.message))

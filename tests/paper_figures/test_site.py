@@ -427,9 +427,8 @@ def test_the_map_of_losses_leads_to_claims():
     judged = {claim for found in on.values() for claim in found if claim.startswith("later-work.")}
     assert judged >= {f"later-work.{name}" for name in (
         "quantile-baseline", "steer", "repo", "repo-rescaled", "entropic", "stare", "stare-reweighting",
-        "ce-gppo-classes", "ratio-band", "unlikeliness", "dppo-binary", "scope-rl-negatives",
-        "clip-low-high",
-        "entrocraft")}
+        "ce-gppo-classes", "ratio-band", "unlikeliness", "dppo-binary", "dppo-bound", "lp-reg",
+        "top-entropy", "scope-rl-negatives", "clip-low-high", "entrocraft")}
     assert "extension.loss-on-policy" in on["sapo"]
     assert "extension.loss-binary-rewards" in on["difficulty"]
     page = rules.pages(["steer"])["rules/index"]

@@ -58,8 +58,8 @@ def _held(i: vf.Cases) -> ar.Mask:
 
 
 def _pull(i: vf.Cases) -> ar.Reals:
-    """The rate of entropy by the pull of the held tokens, coefficient 1."""
-    return (1 / kept_mass(i.logits, i.floor) - 1) * raised(i.logits, _held(i))
+    """The rate of entropy by the pull of the held tokens, coefficient 1, times pi(K)."""
+    return (1 - kept_mass(i.logits, i.floor)) * raised(i.logits, _held(i))
 
 
 SOME_HELD = some(_held, "some token is held")

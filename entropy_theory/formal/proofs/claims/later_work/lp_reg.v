@@ -47,9 +47,7 @@ Proof.
   pose proof (kept_mass_pos n logits floor some most) as mass.
   split; [|split].
   - apply Rmult_le_pos.
-    + pose proof (kept_mass_at_most_1 n logits floor some).
-      enough (1 <= 1 / Stated.kept_mass n logits floor) by lra.
-      apply Rmult_le_reg_r with (1 := mass); field_simplify; lra.
+    + pose proof (kept_mass_at_most_1 n logits floor some); lra.
     + change (0 <= - total_on n chosen (fun a => softmax n logits a * excess n logits a)).
       rewrite <- total_on_opp; apply total_on_nonneg; intros a inside member.
       assert (centered n (softmax n logits) logits a < 0) as below.
@@ -86,5 +84,5 @@ Theorem defined : Statements.later_work.lp_reg.defined.
 Proof.
   intros n logits correct floor level two _ _ most _ _ _ _.
   assert (Stated.kept_mass n logits floor <> 0) by (apply Rgt_not_eq, kept_mass_pos; [lia|exact most]).
-  split; [assumption|]; intros a _ _; assumption.
+  split; [intros a _ _; assumption|assumption].
 Qed.

@@ -46,7 +46,7 @@ Definition repair : Prop :=
   level <= 1 ->
   (exists a, (a < n)%nat /\ (held n logits correct floor level a = true)) ->
   (~ (exists a, (a < n)%nat /\ ((held n logits correct floor level a = true) /\ (~ (relative_log_prob n logits a < 0))))) ->
-  0 <= (1 / kept_mass n logits floor - 1) * raised n logits (held n logits correct floor level) /\
+  0 <= (1 - kept_mass n logits floor) * raised n logits (held n logits correct floor level) /\
   raised n logits (kept n logits floor) <= 0 /\
   derivative (fun t => entropy n (fun a => logits a + t * to_proxy n logits floor a)) (0) (raised n logits (kept n logits floor) / kept_mass n logits floor).
 
@@ -74,5 +74,5 @@ Definition defined : Prop :=
   level <= 1 ->
   (exists a, (a < n)%nat /\ (held n logits correct floor level a = true)) ->
   (~ (exists a, (a < n)%nat /\ ((held n logits correct floor level a = true) /\ (~ (relative_log_prob n logits a < 0))))) ->
-  kept_mass n logits floor <> 0 /\
-  (forall a, (a < n)%nat -> to_proxy_defined n logits floor a).
+  (forall a, (a < n)%nat -> to_proxy_defined n logits floor a) /\
+  kept_mass n logits floor <> 0.
