@@ -16,8 +16,3 @@ Proof.
     1).
   refute claim 2%nat.
 Qed.
-
-From PolicyEntropy.library Require Import Domains TreeDomains.
-
-Theorem defined : Statements.refuted.later_work.lp_reg.defined.
-Proof. domains. Qed.
