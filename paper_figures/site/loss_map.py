@@ -59,8 +59,9 @@ def page(names: Sequence[str], results: Path) -> str:
         "- measured effect: the share of random policies whose entropy falls, and the mean change over "
         "GRPO's (×). The other numbers are entropy less GRPO's, in nats, with 95 % intervals. On prompts "
         "that share parameters they are taken at equal reward, on policy and with five steps per batch. "
-        "On a small transformer and on SmolLM2 they are taken after equal steps, with reward less "
-        f"GRPO's. {_figure(results)} has more. `python -m simulations run effect-of-every-rule` and "
+        "On a small transformer they are taken after 100 steps, with reward less GRPO's. On SmolLM2 "
+        "they are of 16 steps and one seed, without an interval. "
+        f"{_figure(results)} has more. `python -m simulations run effect-of-every-rule` and "
         "`python -m llm_bridge.commands.rule_comparison --output FILE` measure again.",
         "- entropy: above or below GRPO's on those prompts, where the interval decides.",
         "- off policy: the quantity by which the loss notices stale samples. A loss without one takes "

@@ -75,12 +75,23 @@ def test_rules_are_counted_on_their_side(table):
     assert found["on prompts, stale", False] == 0
 
 
-def test_the_committed_record_has_every_rule_from_several_seeds():
+def test_the_committed_record_has_every_rule_from_four_seeds_or_five():
     # (Within tests `inputs.MEASURED` is an empty folder.)
     measured = Path(figure.__file__).parents[1] / "measured"
     found = json.loads((measured / figure.COMPARED["small transformer"]).read_text())
     seeds = {rule: [one["seed"] for one in found["records"] if one["label"] == rule] for rule in RULES}
-    assert all(len(set(of_rule)) == len(of_rule) >= 2 for of_rule in seeds.values())
+    assert all(len(set(of_rule)) == len(of_rule) >= 4 for of_rule in seeds.values())
     entropies = {tuple(one["series"]["entropy"][:1]) for one in found["records"] if one["seed"] == 0
                  and "series" in one}
     assert len(entropies) == 1  # The same samples of the same policy, before any step.
+
+
+def test_the_committed_record_of_smollm2_has_ten_rules_16_steps_and_one_seed():
+    measured = Path(figure.__file__).parents[1] / "measured"
+    found = json.loads((measured / figure.COMPARED["SmolLM2"]).read_text())
+    rules = [one["label"] for one in found["records"]]
+    assert len(set(rules)) == len(rules) == 10
+    assert {one["seed"] for one in found["records"]} == {0}
+    assert len({one["series"]["entropy"][0] for one in found["records"]}) == 1
+    assert found["provenance"]["config"]["steps"] == 16
+    assert "16 steps, one seed" in figure.FIGURE.ours
