@@ -179,7 +179,7 @@ def tables(table: pandas.DataFrame) -> tuple[Table, ...]:
     counted = f" The transformer has {seeds.min()} seeds per rule or more." if len(seeds) else ""
     if len(pretrained := pick(table, where="SmolLM2", quantity="entropy")):
         counted += (f" SmolLM2 was trained by {len(pretrained)} rules, 16 steps and "
-                    f"{pretrained['runs'].max()} seed each; `kl-cov` selects no token of so small a batch.")
+                    f"{pretrained['runs'].max()} seed each. `kl-cov` selects no token of so few.")
     return (Table(
         title="Entropy of every rule beside GRPO",
         header=("rule", *SHOWN.values()),

@@ -1,8 +1,8 @@
 """Lp-Reg (arXiv 2510.03222): a pull of unlikely tokens to a proxy policy.
 
 The proxy q is the policy without its least likely tokens, rescaled. It keeps the tokens
-``K = {pi_a >= floor max pi}``, so that ``q/pi = 1/pi(K)`` there. In the authors' code the pull acts on tokens
-of bad answers that are unlikely. It has the score ``q/pi - 1``, one number for all that are held, and
+``K = {pi_a >= floor max pi}``, so that ``q/pi = 1/pi(K)`` there. In the authors' code the pull acts on
+unlikely tokens of bad answers. It has the score ``q/pi - 1``, one number for all that are held, and
 adds ``-(1/pi(K) - 1) sum_{held} pi_a (c_a - C)`` to the rate of entropy. Here
 ``c_a = pi_a (log pi_a + H)`` and ``C = E c``.
 
