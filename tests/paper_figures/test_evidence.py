@@ -142,8 +142,8 @@ def test_it_is_drawn_and_label_inputs_and_caption_agree(name, results, tmp_path)
         assert evidence & {"tabular, exact", "theory"}
     if runs:
         seeds = len({shown[one]["seed"] for one in runs})
-        models = "a model|small-sums|smollm2-135m-instruct"
-        assert re.search(rf"\b{len(runs)} training runs? of ({models}) \({seeds} seeds?\)",
+        model = "(a model|small-sums|smollm2-135m-instruct)"
+        assert re.search(rf"\b{len(runs)} training runs? of {model}( and {model})? \({seeds} seeds?\)",
                          read.described(shown))
     assert not re.search("simulations [^;]*_", read.described(shown))  # names as they are typed
 

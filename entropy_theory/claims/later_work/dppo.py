@@ -128,7 +128,7 @@ dppo_bound = vf.Claim(
     source="DPPO (arXiv 2602.04879), Theorem 3.2",
     reading=vf.Reading(
         "precise", "",
-        "Theorem 3.2, its formula as quoted elsewhere; total variation at the state where it is largest"),
+        "Theorem 3.2 as quoted elsewhere, its text is not at hand; total variation at its largest"),
     title="DPPO's bound on improvement, and a tighter one: the range of rewards counts, on both sides",
     scope="tabular token tree, two softmax policies, exact expectation; judged: the formula as quoted "
           "elsewhere",
