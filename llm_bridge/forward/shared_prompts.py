@@ -51,8 +51,9 @@ def past_of(prompts: transformers.DynamicCache, owner: torch.Tensor) -> transfor
     past = copy.copy(prompts)
     past.layers = [copy.copy(layer) for layer in prompts.layers]
     for layer in past.layers:
-        if layer.get_seq_length():
-            # The cache's own selection, an index, has a backward pass of several times the cost.
+        assert isinstance(layer, DynamicLayer), "caches that keep a state are not taken"
+        if layer.keys is not None and layer.values is not None and layer.get_seq_length():
+            # The layer's own selection, an index, has a backward pass of several times the cost.
             layer.keys = layer.keys.index_select(0, owner)
             layer.values = layer.values.index_select(0, owner)
     return past

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from entropy_theory.tracking import second_half, stretches
-from llm_bridge.commands import holding_comparison
+from llm_bridge.commands import comparison, holding_comparison
 from llm_bridge.commands.train_config import LEARNING_RATES
 from paper_figures.data import inputs
 from paper_figures.data.tables import Shared
@@ -120,7 +120,7 @@ def settings(table: pandas.DataFrame) -> list[str]:
     """Return the settings in the order of a reader: by task, then resting, moving, and changed ones."""
     runs = table[table["panel"] == "run"].drop_duplicates("setting")
     order = runs.assign(
-        task=runs["task"].map(list(holding_comparison.MODELS).index),
+        task=runs["task"].map(list(comparison.MODELS).index),
         changed=(runs["learning_rate"] != runs["task"].map(_own_rate)) + 2 * runs["other_prompts"],
         shape=runs["shape"].map(SHAPES.index),
     ).sort_values(["task", "changed", "shape", "low", "learning_rate"], kind="stable")
