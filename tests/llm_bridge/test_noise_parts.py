@@ -26,7 +26,7 @@ def weights(model):
 
 
 def test_the_sampler_is_as_many_steps_old_as_was_asked(run, monkeypatch):
-    """Draws from the weights at hand, or of one step more or less; at first there are no older ones."""
+    """The first two steps have no weights of two steps ago, and draw from the first."""
     drawn, trained = [], []
     draw, step = EntropyTrainer.draw_completions, other_sampler.OtherSampler.on_step_begin
 
@@ -66,8 +66,9 @@ def test_mismatch_is_what_weights_would_take_away(run, monkeypatch):
         monkeypatch.setattr(
             noise_parts, "nucleus_mass", lambda logits, top_p, w=weight: torch.full(logits.shape[:-1], w))
         found = run()["parts"]
+        # Parts have five digits, so that a sum of two is off by 1e-5; two passes in float32 differ by as much.
         assert found["mismatch"] == pytest.approx(
-            (1 - weight) * (found["signal"] + found["noise"]), rel=1e-3, abs=1e-6)
+            (1 - weight) * (found["signal"] + found["noise"]), rel=1e-4, abs=1e-6)
 
 
 def test_the_nucleus_has_the_token_that_passes_top_p():

@@ -1,5 +1,6 @@
-"""What a figure is evidence of, what it was drawn from and what it says agree, for every figure; and its
-numbers are those that numbers.json keeps. `python -m tests.paper_figures.test_evidence` writes it anew.
+"""Holds every figure's evidence, inputs and words to each other, and its numbers to numbers.json.
+
+`python -m tests.paper_figures.test_evidence` writes numbers.json anew.
 """
 
 import json
@@ -105,7 +106,7 @@ def told(name, finding):
 
 
 def seen(name, results, folder):
-    """What a figure read, its table, and the provenance of all that is shown."""
+    """Return the files that a figure read, its table, and the provenance of all that it shows."""
     if name == "independent-logits":  # other figures cannot read an audit of a kernel alone
         audited(folder / "runs" / AUDITED, np.eye(6), explained_from=0)
         results = folder
