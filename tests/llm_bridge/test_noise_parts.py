@@ -66,7 +66,7 @@ def test_mismatch_is_what_weights_would_take_away(run, monkeypatch):
         monkeypatch.setattr(
             noise_parts, "nucleus_mass", lambda logits, top_p, w=weight: torch.full(logits.shape[:-1], w))
         found = run()["parts"]
-        # Parts have five digits, so that a sum of two is off by 1e-5; two passes in float32 differ by as much.
+        # Parts have five digits: a sum of two is off by 1e-5, as are two passes in float32.
         assert found["mismatch"] == pytest.approx(
             (1 - weight) * (found["signal"] + found["noise"]), rel=1e-4, abs=1e-6)
 
