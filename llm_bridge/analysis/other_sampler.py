@@ -43,7 +43,7 @@ class OtherSampler(TrainerCallback):
     @contextlib.contextmanager
     def _weights(self) -> Iterator[None]:
         model = self._trainer.generating_model
-        kept = [(one.data, one.grad) for one in model.parameters()]
+        kept, buffers = [(one.data, one.grad) for one in model.parameters()], dict(model.named_buffers())
         try:
             for one, old in zip(model.parameters(), self._kept[0], strict=True):
                 one.data, one.grad = old, None  # a gradient would be rounded too
@@ -52,8 +52,8 @@ class OtherSampler(TrainerCallback):
         finally:
             for one, (value, gradient) in zip(model.parameters(), kept, strict=True):
                 one.data, one.grad = value, gradient
-            for one in model.buffers():
-                one.data = one.data.float()
+            for name, one in model.named_buffers():
+                one.data = buffers[name].data
 
     def log_prob(self, inputs: dict[str, Any]) -> torch.Tensor:
         """Return the sampler's log-probabilities of the completions' tokens, [sequences, positions]."""

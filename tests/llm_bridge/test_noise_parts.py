@@ -47,6 +47,21 @@ def test_the_sampler_is_as_many_steps_old_as_was_asked(run, monkeypatch):
         assert torch.equal(found, trained[place])
 
 
+def test_a_rounded_sampler_leaves_the_model_as_it_was(run, monkeypatch):
+    """Its buffers too, such as the frequencies of positions, which rounding would change for good."""
+    step, seen = other_sampler.OtherSampler.on_step_begin, []
+
+    def look(self, *given, **options):
+        seen.append([one.clone() for one in self._trainer.generating_model.buffers()])
+        step(self, *given, **options)
+
+    monkeypatch.setattr(other_sampler.OtherSampler, "on_step_begin", look)
+    run(variant="bfloat16 sampler")
+    assert len(seen) == 4 and seen[0]
+    for later in seen:
+        assert all(map(torch.equal, later, seen[0]))
+
+
 @pytest.mark.parametrize("variant", [
     "KL .1", "top-p .95", "1 step stale", "bfloat16 sampler"])
 def test_parts_add_up_and_each_is_there_where_its_cause_is(run, variant):
