@@ -57,7 +57,8 @@ def test_a_rounded_sampler_leaves_the_model_as_it_was(run, monkeypatch):
 
     monkeypatch.setattr(other_sampler.OtherSampler, "on_step_begin", look)
     run(variant="bfloat16 sampler")
-    assert len(seen) == 4 and seen[0]
+    assert len(seen) == 4
+    assert seen[0]
     for later in seen:
         assert all(map(torch.equal, later, seen[0]))
 
