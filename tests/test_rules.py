@@ -1,0 +1,31 @@
+"""Guards every rule's entry in rules.json, which a changed default, bound or step differs from, and its
+scores by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from entropy_theory.update_rules import RULES, get
+from tests import rules
+from tests.rules_by_hand import SCORES
+from tests.tolerances import ROUNDING
+
+ENTRIES = json.loads(rules.FILE.read_text())
+
+
+def test_every_rule_has_its_entry():
+    assert list(ENTRIES) == list(RULES), "run python -m tests.rules NAME, and read the diff"
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_rule_is_as_its_entry_has_it(name):
+    """A default that moves changes every result that names none; a bound takes nonsense, or refuses."""
+    assert rules.entry(name) == ENTRIES[name], f"run python -m tests.rules {name}, and read the diff"
+    assert not hasattr(get(name), "__dict__")
+
+
+@pytest.mark.parametrize(("name", "options", "batch", "scores"), SCORES)
+def test_scores_by_hand(name, options, batch, scores):
+    np.testing.assert_allclose(get(name, **options).scores(batch)[:, 0], scores, rtol=ROUNDING,
+                               atol=1e-15)
