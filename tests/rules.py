@@ -5,7 +5,8 @@
 writes the rules' entries in ``rules.json``, their golden runs and their rows of docs/engines.md. Without
 names it writes those of all rules, in four minutes. An entry has the default of each option, the numbers
 that the option takes, and the error of the nearest number that it refuses. It has the rule's expected
-step, and the engines with which its loss was compared. `tests/test_rules.py` holds each rule to it.
+step, its warnings, and the engines with which its loss was compared. `tests/test_rules.py` holds each
+rule to it.
 Only a person can know what stands in `tests/rules_by_hand.py`.
 """
 
@@ -28,6 +29,7 @@ from entropy_theory.array_types import Array
 from entropy_theory.update_rules import RULES, UpdateRule, get
 from entropy_theory.verification.expected_step import expected_step
 from entropy_theory.verification.on_policy import relation
+from llm_bridge import verl_rules
 from llm_bridge.conformance import record
 from tests.rules_by_hand import OPTIONS, SETTINGS
 
@@ -44,7 +46,9 @@ def entry(name: str) -> dict[str, Any]:
             option: said for option, said in of_options(name, setting).items()
             if option not in setting and said != plain[option]}
     return {**{title: said for title, said in found.items() if said},
-            "expected step": expected_step(get(name)), "relation": relation(get(name)),
+            "expected step": expected_step(get(name)), "relation to policy gradient": relation(get(name)),
+            "warnings on-policy": list(get(name).warnings(on_policy=True, tokens=10_000)),
+            "verl shows it the whole batch": verl_rules.needs_whole_batch(get(name)),
             "compared with": sorted(compared().get(name, ()))}
 
 

@@ -23,6 +23,7 @@ def test_a_rule_is_as_its_entry_has_it(name):
     """A default that moves changes every result that names none; a bound takes nonsense, or refuses."""
     assert rules.entry(name) == ENTRIES[name], f"run python -m tests.rules {name}, and read the diff"
     assert not hasattr(get(name), "__dict__")
+    assert not get(name).warnings(on_policy=False, tokens=10_000)
 
 
 @pytest.mark.parametrize(("name", "options", "batch", "scores"), SCORES)

@@ -9,9 +9,6 @@ from entropy_theory.update_rules.modifier import clip_bounds, length_normalizati
 from entropy_theory.verification.rule_batches import random_batch
 from tests.tolerances import SAME_STEP
 
-OFF_POLICY = ("cispo", "sapo", "dppo", "vespo", "gmpo", "ce-gppo", "bapo", "topr", "aspo", "dcpo", "dro",
-              "erc", "fipo")
-
 
 def on_policy(seed):
     batch = random_batch(seed, second_batch=False)
@@ -165,10 +162,6 @@ def test_what_would_do_nothing_is_said():
         (get("clip-cov", ratio=0.0), "selects nothing"),
         (get("kl-cov", ratio=0.0), "selects nothing"),
         (get("kl-cov", coefficient=0.0), "is its base rule"),
-        (get("clip-higher"), "never clips"), (get("dro"), "no penalty"), (get("erc"), "never clips"),
-        (get("fipo"), "weighs all tokens alike"),
-        *((get(name), "is GRPO where") for name in OFF_POLICY
-          if name not in ("dro", "erc", "fipo")),
         (get("gspo", dual_clip=3.0), "dual_clip of 'gspo' never binds"),
         (get("entropy-bonus", base=get("clip-higher", dual_clip=3.0)), "dual_clip"),
         (get("aepo", temperature_high=1.0), "cannot raise entropy"),
@@ -181,10 +174,6 @@ def test_what_would_do_nothing_is_said():
     few = get("aent").warnings(on_policy=True, actions=3)
     assert any("removes nothing" in warning for warning in few)
     assert not get("aent").warnings(on_policy=True, actions=4)
-    for name in update_rules.RULES:
-        if name not in ("kl-cov", "clip-higher", *OFF_POLICY):
-            assert not get(name).warnings(**quiet), name
-        assert not get(name).warnings(on_policy=False, tokens=10_000), name
     assert not get("grpo", dual_clip=3.0).warnings(on_policy=False)
 
 
