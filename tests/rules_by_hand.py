@@ -10,18 +10,25 @@ from entropy_theory.token_batch import TokenBatch
 
 
 def tokens(ratio: Any, advantage: Any, *, old: Any = 0.5, **columns: Any) -> TokenBatch:
-    """Answers of one token each: pi / pi_old, the advantage, pi_old, and columns such as ``entropy``.
+    """Answers with given pi / pi_old, advantages, pi_old, and columns such as ``entropy``.
 
-    A number stands for all tokens.
+    A number stands for all tokens, a list has one token per answer, and a list of lists is [answers,
+    tokens].
     """
     given = {"ratio": ratio, "advantage": advantage, "old": old, **columns}
-    wide = np.broadcast_arrays(*(np.atleast_1d(np.asarray(value, float)) for value in given.values()))
-    found = {name: column[:, None].copy() for name, column in zip(given, wide, strict=True)}
+    wide = np.broadcast_arrays(*map(rows, given.values()))
+    found = dict(zip(given, map(np.copy, wide), strict=True))
     ratio, old = found.pop("ratio"), found.pop("old")
     ones = np.ones_like(old)
     return TokenBatch(
-        log_prob=np.log(old * ratio), old_log_prob=np.log(old), mask=ones > 0, weight=ones / len(ones),
+        log_prob=np.log(old * ratio), old_log_prob=np.log(old), mask=ones > 0, weight=ones / ones.size,
         reward=ones, **found)
+
+
+def rows(values: Any) -> np.ndarray:
+    """A number, one per answer, or one per token: [answers, tokens]."""
+    found = np.asarray(values, dtype=float)
+    return found if found.ndim == 2 else found.reshape(-1, 1)
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -55,7 +62,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "entropy-bonus": [{"target": 0.5, "hold": "forecast"}],
 }
 """Others that change what an option takes."""
-SCORES: list[tuple[str, dict[str, Any], TokenBatch, float | list[float]]] = [
+SCORES: list[tuple[str, dict[str, Any], TokenBatch, Any]] = [
     # A rare token rises further under clip-higher; a bad one that became likely is let be.
     ("grpo", {}, tokens(1.25, 1), 0), ("clip-higher", {}, tokens(1.25, 1), 1.25),
     ("grpo", {"dual_clip": 3.0}, tokens([2.9, 3.1], -1), [-2.9, 0]),
@@ -75,5 +82,5 @@ SCORES: list[tuple[str, dict[str, Any], TokenBatch, float | list[float]]] = [
     # One token with A > 0 is all that BAPO looks for; one with A < 0 raises c_low to its end.
     ("bapo", {}, tokens(1.25, 1), 0), ("bapo", {}, tokens(0.85, -1), 0),
 ]
-"""Rule, options, a batch, and the score of each of its tokens. Rules that take more to show have tests in
-`tests/entropy_theory/test_rules_by_hand.py` and `test_shaping_rules.py`."""
+"""Rule, options, a batch, and the scores of its tokens as `rows` takes them. Rules that take more to show
+have tests in `tests/entropy_theory/test_rules_by_hand.py` and `test_shaping_rules.py`."""
