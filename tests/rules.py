@@ -40,15 +40,25 @@ NEAR = 1e-9
 
 def entry(name: str) -> dict[str, Any]:
     """What follows from the rule's own file."""
-    found: dict[str, Any] = {"options": (plain := of_options(name, {}))}
+    return options(name) | behavior(name)
+
+
+def options(name: str) -> dict[str, dict[str, str]]:
+    """Each option as `of_options` has it, and what is otherwise beside other options."""
+    found = {"options": (plain := of_options(name, {}))}
     for setting in filter(None, (OPTIONS.get(name), *SETTINGS.get(name, ()))):
         found[f"options with {setting}"] = {
             option: said for option, said in of_options(name, setting).items()
             if option not in setting and said != plain[option]}
-    return {**{title: said for title, said in found.items() if said},
-            "expected step": expected_step(get(name)), "relation to policy gradient": relation(get(name)),
-            "warnings on-policy": list(get(name).warnings(on_policy=True, tokens=10_000)),
-            "verl shows it the whole batch": verl_rules.needs_whole_batch(get(name)),
+    return {title: said for title, said in found.items() if said}
+
+
+def behavior(name: str) -> dict[str, Any]:
+    """The rule's step with its defaults, and what others do with it."""
+    rule = get(name)
+    return {"expected step": expected_step(rule), "relation to policy gradient": relation(rule),
+            "warnings on-policy": list(rule.warnings(on_policy=True, tokens=10_000)),
+            "verl shows it the whole batch": verl_rules.needs_whole_batch(rule),
             "compared with": sorted(compared().get(name, ()))}
 
 
