@@ -12,6 +12,8 @@ entry points of `GROUP` goes by the name that it has there.
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import pkgutil
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -21,52 +23,10 @@ from entropy_theory.support.installed import load_installed
 from entropy_theory.support.typed_values import in_words, is_union
 from entropy_theory.support.user_code import load
 from entropy_theory.support.user_errors import lookup
-from entropy_theory.update_rules import (  # noqa: F401 (each registers the rule that it defines)
-    aent,
-    aepo,
-    aspo,
-    bapo,
-    ce_gppo,
-    cispo,
-    clip_cov,
-    clip_higher,
-    dcpo,
-    difficulty,
-    diverse_bonus,
-    dppo,
-    dro,
-    entrocraft,
-    entropic,
-    entropy_advantage,
-    entropy_bonus,
-    erc,
-    fipo,
-    gmpo,
-    grpo,
-    gspo,
-    kl_cov,
-    lp_reg,
-    m2po,
-    natural_gradient,
-    reference_kl,
-    reinforce,
-    repo,
-    sampler_correction,
-    sapo,
-    stare,
-    steer,
-    top_entropy,
-    topr,
-    unlikeliness,
-    vespo,
-    w_reinforce,
-)
 from entropy_theory.update_rules.combine import Combined
 from entropy_theory.update_rules.modifier import Modifier
 from entropy_theory.update_rules.rule import Needs, UpdateRule, registered, update_rule
 
-RULES = dict(sorted(registered.items()))
-"""The rules of this package by name."""
 GROUP = "policy_entropy.rules"
 """The group of entry points in which installed packages name rules; a name in `RULES` stays ours."""
 
@@ -143,3 +103,9 @@ def _check_texts(rule: type[UpdateRule], options: Mapping[str, Any]) -> None:
 def combine(*rules: UpdateRule) -> UpdateRule:
     """The rule whose scores and state terms are the sums over ``rules``."""
     return Combined(rules=rules)
+
+
+for _file in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_file.name}")  # registers the rules that it defines
+RULES = dict(sorted(registered.items()))
+"""The rules of this package by name."""

@@ -39,7 +39,10 @@ COV_COLUMN = {"old": "old_log_prob", "current": "log_prob"}
 
 @update_rule("clip-cov")
 class ClipCov(Modifier):
-    """The base rule's score, 0 on the selected tokens."""
+    """The base rule's score, 0 on the selected tokens.
+
+    Defaults are those of Cui et al., section 4.3, and of their code.
+    """
 
     ratio: float = 2e-4
     """Share of the step's tokens that is selected."""

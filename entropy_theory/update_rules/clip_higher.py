@@ -13,7 +13,7 @@ from entropy_theory.update_rules.rule import update_rule
 
 @update_rule("clip-higher")
 class ClipHigher(Grpo):
-    """GRPO with clip_high = 0.28."""
+    """GRPO with clip_high = 0.28 (DAPO, section 4.1)."""
 
     clip_high: float = 0.28
 

@@ -28,7 +28,10 @@ from entropy_theory.update_rules.rule import update_rule
 
 @update_rule("gspo")
 class Gspo(Grpo):
-    """The score is sequence ratio x advantage x length factor where the sequence is not clipped."""
+    """The score is sequence ratio x advantage x length factor where the sequence is not clipped.
+
+    Default clips are those of the paper's section 5.1.
+    """
 
     _needs = Grpo._needs
     clip_low: float = 3e-4

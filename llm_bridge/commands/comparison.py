@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -73,7 +74,10 @@ class Records:
     def add(self, name: str, record: dict[str, Any], about: str = "") -> None:
         """Write the record of a run, and print how the run ended."""
         self.kept.append({**record, "commit": self._origin["commit"]})
-        results.write_json(self._path, {"provenance": self._origin, "records": self.kept})
+        # A record a line: a run that is added is a line of the file's diff.
+        lines = ",\n".join(json.dumps(results.plain(kept), allow_nan=False) for kept in self.kept)
+        origin = json.dumps(results.plain(self._origin))
+        results.write_text(self._path, f'{{"provenance": {origin},\n"records": [\n{lines}\n]}}\n')
         seconds = record.get("process_seconds")
         parts = [about, "" if seconds is None else f"{seconds:.0f} s of a processor"]
         print(f"{name}: {', '.join(filter(None, parts))}", file=sys.stderr, flush=True)

@@ -106,5 +106,5 @@ def _engines(name: str) -> tuple[list[str], list[str]]:
     found = next((row for row in rows if name in row[0].split("; ") and len(row) == len(headers)), None)
     if found is None:
         raise ValueError(
-            f"{ENGINES} has no row for '{name}': run python -m tests.simulations.engine_matrix")
+            f"{ENGINES} has no row for '{name}': run python -m tests.rules {name}")
     return headers[1:], found[1:]

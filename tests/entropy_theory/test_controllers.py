@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from entropy_theory.controllers import (
     AdaptiveCoefficient,
     EntropyForecast,
+    ProportionalIntegral,
     ProportionalTemperature,
     TargetEntropyCoefficient,
     TemperatureSwitch,
@@ -255,3 +257,25 @@ def test_a_warm_up_is_as_long_for_tensors_as_for_numbers():
         # Four additions of float64 each round by at most 2^-53.
         np.testing.assert_allclose(found.item(), numbers.observe(0.05), rtol=4 * 2.0**-53)
     assert numbers.coefficient == pytest.approx(0.002 + 2 * 0.01 * 0.1)
+
+
+@pytest.mark.parametrize(("kind", "defaults"), [
+    (TemperatureSwitch, {
+        "target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8, "unswitched": 0.0}),
+    (ProportionalTemperature, {
+        "target": 0.5, "temperature_high": 1.2, "temperature_low": 0.8, "gain": 1.0,
+        "unswitched": 0.0}),
+    (AdaptiveCoefficient, {
+        "coefficient": 0.002, "entropy_low": 0.15, "entropy_high": 0.24, "rate": 0.002, "low": 6e-4,
+        "high": 9e-3, "warm_up_steps": 0, "observations": 0}),
+    (TargetEntropyCoefficient, {
+        "coefficient": 0.0, "target": 0.2, "step": 5e-3, "low": 0.0, "high": 1.0, "saturated": 0.0}),
+    (ProportionalIntegral, {
+        "coefficient": 0.0, "target": 0.1, "proportional": 1.0, "integral": 0.01, "error": 0.0}),
+    (ForecastCoefficient, {
+        "coefficient": 0.0, "target": 0.5, "horizon": 20.0, "smoothing": 0.9, "feedback_horizon": 200.0,
+        "low": 0.0, "high": 1.0, "bias": 0.0, "saturated": 0.0, "target_change": 0.0, "held": 0.0}),
+])
+def test_controllers_begin_with_the_papers_settings_and_nothing_counted(kind, defaults):
+    found = {field.name: getattr(kind(), field.name) for field in fields(kind)}
+    assert {name: value for name, value in found.items() if value is not None} == defaults

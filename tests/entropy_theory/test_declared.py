@@ -19,8 +19,8 @@ from entropy_theory.update_rules.reinforce import Reinforce
 from entropy_theory.update_rules.rule import Needs, components, map_options
 from entropy_theory.verification.rule_batches import batches_for, random_batch
 from entropy_theory.verification.rule_contract import CONDITIONED, _refusal, check_rule
-from tests.active_rules import OPTIONS
 from tests.adversarial_rules import HONEST, Stateful, Undeclared
+from tests.rules_by_hand import OPTIONS
 
 SELECTING = {"stare": OPTIONS["stare"], "lp-reg": OPTIONS["lp-reg"],
              "entropic": {"coefficient": 0.4, "target": None, "threshold": 0.3}}

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from entropy_theory import advantages, update_rules
-from entropy_theory.token_batch import TokenBatch
 from entropy_theory.verification.rule_batches import random_batch
+from tests.rules_by_hand import tokens
 
 
 def far_batch(seed):
@@ -221,40 +221,12 @@ def test_a_loss_is_the_gradient_of_its_printed_objective(name):
     assert differs
 
 
-def one_token(ratio, advantage, *, old=0.5, **columns):
-    one = np.ones((1, 1))
-    return TokenBatch(log_prob=one * np.log(old * ratio), old_log_prob=one * np.log(old), reward=one,
-                      mask=one > 0, weight=one, advantage=advantage * one,
-                      **{name: one * value for name, value in columns.items()})
-
-
-@pytest.mark.parametrize(("name", "options", "ratio", "advantage", "score"), [
-    ("cispo", {}, 6.0, 1.0, 5.0), ("cispo", {}, 6.0, -1.0, -5.0),
-    ("cispo", {"clip_high": -0.8}, 1.0, 2.0, 0.4),
-    ("sapo", {"tau_positive": 2.0}, 1.5, 1.0, 6 * 0.7310585786300049 * 0.2689414213699951),
-    ("dppo", {}, 1.39, 1.0, 1.39), ("dppo", {}, 1.41, 1.0, 0.0), ("dppo", {}, 1.41, -1.0, -1.41),
-    ("dppo", {}, 0.59, -1.0, 0.0), ("dppo", {"truncation": 1.2}, 1.3, 1.0, 1.2),
-    ("vespo", {}, 0.5, 1.0, 0.25 * np.exp(1.5)), ("vespo", {}, 0.5, -1.0, -0.125 * np.exp(1.0)),
-    ("gmpo", {}, 1.4, 1.0, 1.4), ("gmpo", {}, 1.6, 1.0, 0.0), ("gmpo", {}, 0.6, -1.0, 0.0),
-    ("ce-gppo", {}, 1.3, 1.0, 1.28), ("ce-gppo", {}, 0.5, -1.0, -0.6), ("ce-gppo", {}, 0.5, 1.0, 0.5),
-    ("topr", {}, 1.5, -1.0, -1.0), ("topr", {}, 0.5, -1.0, -0.5), ("topr", {}, 0.5, 1.0, 1.0),
-    ("aspo", {}, 0.5, 1.0, 2.0), ("aspo", {}, 0.25, 1.0, 3.0), ("aspo", {}, 1.3, 1.0, 0.0),
-    ("aspo", {}, 4.0, -1.0, -3.0),
-    # old probability 1/2: from (1 + 0) / 2 to (1 + sqrt(2.6)) / 2 = 1.306.
-    ("dcpo", {}, 1.30, 1.0, 1.30), ("dcpo", {}, 1.31, 1.0, 0.0), ("dcpo", {}, 0.51, -1.0, -0.51),
-    ("dcpo", {}, 0.49, -1.0, 0.0), ("dro", {"beta": 0.5}, np.e / 2, 1.0, 1 - 0.5 * (1 - np.log(2))),
-    ("bapo", {}, 1.25, 1.0, 0.0), ("bapo", {}, 0.85, -1.0, 0.0)])
-def test_one_token_by_hand(name, options, ratio, advantage, score):
-    """BAPO: one token with A > 0 is all that it looks for; one with A < 0 raises c_low to its end."""
-    assert update_rules.get(name, **options).scores(one_token(ratio, advantage)) == pytest.approx(score)
-
-
 @pytest.mark.parametrize(("name", "ratio", "advantage"), [
     ("dppo", 1.4, 1.0), ("dppo", 0.6, -1.0), ("gmpo", np.exp(0.4), 1.0), ("ce-gppo", 0.8, -1.0),
     ("aspo", 1.2, 1.0), ("bapo", 1.2, 1.0)])
 def test_a_ratio_at_its_bound_is_not_clipped_whichever_way_it_rounds(name, ratio, advantage):
     rule = update_rules.get(name)
-    scores = [float(rule.scores(one_token(ratio * (1 + shift), advantage))[0, 0])
+    scores = [float(rule.scores(tokens(ratio * (1 + shift), advantage))[0, 0])
               for shift in (-1e-9, 0.0, 1e-9)]
     assert scores == pytest.approx([scores[0]] * 3)
     assert scores[0]
@@ -263,7 +235,7 @@ def test_a_ratio_at_its_bound_is_not_clipped_whichever_way_it_rounds(name, ratio
 def test_entropies_that_are_rounding_are_within_the_band_of_erc():
     """Sums of terms of the size of 1 are rounded by as much, also where a policy is all but certain."""
     rule = update_rules.get("erc")
-    sure = one_token(1.0, 1.0, entropy=3e-8, old_entropy=1e-8)
+    sure = tokens(1.0, 1.0, entropy=3e-8, old_entropy=1e-8)
     assert rule.scores(sure) == 1
     assert rule.scores(sure.replace(entropy=np.full((1, 1), 3e-3))) == 0
 

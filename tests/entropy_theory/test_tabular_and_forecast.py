@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from entropy_theory import entropy_change, forecast, policy, tabular, token_batch, update_rules
 from entropy_theory.token_tree import TokenTree
-from tests.active_rules import OPTIONS
+from tests.rules_by_hand import OPTIONS
 from tests.tolerances import FLOAT64, SAME_STEP
 
 RULES = [

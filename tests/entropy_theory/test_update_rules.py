@@ -14,7 +14,7 @@ from entropy_theory.token_batch import TokenBatch
 from entropy_theory.verification.rule_batches import random_batch, to_torch
 from entropy_theory.verification.rule_clauses import CLAUSES
 from entropy_theory.verification.rule_contract import ACCURACY, check_rule
-from tests.active_rules import OPTIONS
+from tests.rules_by_hand import OPTIONS
 from tests.tolerances import FLOAT64
 
 TOKEN_MEAN = update_rules.get("grpo", normalization="token-mean")

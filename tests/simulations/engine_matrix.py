@@ -1,19 +1,16 @@
 """Every rule in every engine on every kind of problem: the cases, and the plainest steps to hold them to.
 
-    python -m tests.simulations.engine_matrix [SPEEDS.json]
-
-writes docs/engines.md, which engine takes what, with the speeds of ``benchmarks/simulator.py --json`` if
-they are given; and ``golden.npz``, where the plainest steps lead, which every engine is held to.
+`python -m tests.rules` writes docs/engines.md, which engine takes what; and ``golden.npz``, where the
+plainest steps lead, which every engine is held to.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,8 +32,8 @@ from simulations.engine.traced import traced_runs
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.problems.token_trees import TokenProblem
-from tests.active_rules import OPTIONS
 from tests.adversarial_rules import HONEST, Fading
+from tests.rules_by_hand import OPTIONS
 
 STEPS, RATE, SEED = 60, 0.3, 4
 RUNS, RUN = 4, 1
@@ -278,25 +275,25 @@ def taken_by(case: Case) -> str:
     return "NumPy" if block.levels is None else "NumPy, summed"
 
 
-def page(speeds: dict[tuple[str, str], tuple[float, float]]) -> str:
-    """docs/engines.md. ``speeds``: of (rule, "exact" or "sampled"), ms a step compiled and by NumPy."""
+def page(known: Mapping[str, str] = MappingProxyType({})) -> str:
+    """docs/engines.md. ``known``: cells of rules that need not be computed."""
     lines = [HEAD, "| rules | " + " | ".join(f"{kind}, {how}" for kind in KINDS for how in (
         "exact", "sampled")) + " |", "|---" * (1 + 2 * len(KINDS)) + "|"]
     alike: dict[str, list[str]] = {}
     for rule in RULE_OF:
-        cells = [taken_by(Case(rule, kind, sampled)) for kind in KINDS for sampled in (False, True)]
-        alike.setdefault(" | ".join(cells), []).append(rule)
+        row = known.get(rule) or " | ".join(
+            taken_by(Case(rule, kind, sampled)) for kind in KINDS for sampled in (False, True))
+        alike.setdefault(row, []).append(rule)
     for row, rules in sorted(alike.items(), key=lambda item: -len(item[1])):
         lines.append(f"| {'; '.join(rules)} | {row} |")
-    if speeds:
-        lines += ["", SPEEDS, "| rule | exact, compiled | NumPy | sampled, compiled | NumPy |",
-                  "|---|---|---|---|---|"]
-        for rule in dict.fromkeys(rule for rule, _ in speeds):
-            both = [speeds.get((rule, how)) for how in ("exact", "sampled")]
-            cells = [cell for pair in both
-                     for cell in (("", "") if pair is None else (f"{pair[0]:.3f}", f"{pair[1]:.2f}"))]
-            lines.append(f"| {rule} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def rows_of_page() -> dict[str, str]:
+    """The cells of each rule as the page has them."""
+    rows = (line.strip("| ").partition(" | ") for line in PAGE.read_text().splitlines()
+            if line.startswith("| "))
+    return {rule: row for rules, _, row in rows for rule in rules.split("; ")}
 
 
 HEAD = """\
@@ -338,26 +335,17 @@ that departs from the policy (`Dynamics(sampler=Sampler(...))`):
 rule's own code, in double precision, on a GPU where JAX finds one. It refuses rules that ask for
 values (`if`, `int`), samplers and optimizers. Compiling takes seconds, so "auto" never takes it.
 
-`python -m tests.simulations.engine_matrix` makes this table, and a test keeps it true. Rules that are
-treated alike share a row.
-"""
-SPEEDS = """\
-Milliseconds per step of 1,000 runs of 10 actions (`benchmarks/simulator.py`, medians):
+`python -m tests.rules` makes this table, and a test keeps it true. Rules that are treated alike share a
+row.
 """
 
 
-def read_speeds(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
-    """From the JSON of ``benchmarks/simulator.py``."""
-    return {(row["rule"], row["kind"]): (float(np.median(row["compiled"])), float(row["numpy"]))
-            for row in json.loads(path.read_text())["every_rule"]}
-
-
-def write_golden() -> None:
-    """Write where the plainest steps of every case lead, by the case's name."""
+def write(names: Collection[str]) -> None:
+    """Write the page, and where the plainest steps of every case lead, anew for the rules of these names;
+    of all rules where there are none."""
+    of = {rule for rule, made in RULE_OF.items() if not names or made.name in names}
+    PAGE.write_text(page({rule: row for rule, row in rows_of_page().items() if rule not in of}))
+    golden = dict(np.load(GOLDEN))
     np.savez_compressed(GOLDEN, **{  # type: ignore[arg-type]
-        case.name: plain(case) for case in CASES if not refusal(case)})
-
-
-if __name__ == "__main__":
-    write_golden()
-    PAGE.write_text(page(read_speeds(Path(sys.argv[1])) if len(sys.argv) > 1 else {}))
+        case.name: plain(case) if case.rule in of else golden[case.name]
+        for case in CASES if (not refusal(case) if case.rule in of else case.name in golden)})

@@ -96,19 +96,6 @@ def test_a_rule_that_judges_the_reward_alone_follows_positives(name):
     assert factor.min() >= 0 < factor.max()
 
 
-def test_few_rules_are_other_than_policy_gradient_on_policy():
-    """Rules of other entropy effects, each with what sets it apart; a new one belongs to a list."""
-    assert set(related("other")) == {
-        "aent", "lp-reg", "reference-kl",  # a term of the state or of a reference
-        "aepo", "natural-gradient",  # a second batch, another metric
-        "clip-cov", "entropic", "stare",  # tokens selected by probability
-        "diverse-bonus", "repo-r", "steer", "unlikeliness",  # coefficients of the probability
-    }
-    assert set(related("entropy")) == {"entropy-bonus", "repo"}
-    assert set(related("line")) == {
-        "difficulty", "entrocraft", "entropy-advantage", "top-entropy", "w-reinforce"}
-
-
 def test_a_baseline_drops_out_of_the_quantile_rule():
     for where, i in draws("later_work.quantile_baseline", "quantile_baseline"):
         claimed = losses.expected_step(i.logits, where.with_baseline(i.correct, i.baseline))
