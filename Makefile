@@ -8,6 +8,8 @@ JOBS ?= 1
 CASES ?= 10000
 REFUTED ?=
 PYTHON ?= python3
+# Bytecode is kept, even where the environment says not to: else each process compiles torch anew, 9 s of a core.
+export PYTHONDONTWRITEBYTECODE :=
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import re
 import shutil
@@ -28,9 +29,17 @@ from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.terms import UntraceableError
 
 PAGE = Path(__file__).parents[3] / "docs" / "proofs.md"
-PROOFS = {claim.id: proof for claim in all_claims().values() if (proof := proofs.proof_of(claim))}
-REFUTATIONS = refutations.refutations_of(all_claims().values(), ledger.read_accepted())
 needs_rocq = pytest.mark.skipif(kernel.rocq_version() is None, reason="Rocq is not installed")
+
+
+@functools.cache
+def written_proofs():
+    return [proof for claim in all_claims().values() if (proof := proofs.proof_of(claim))]
+
+
+@functools.cache
+def written_refutations():
+    return refutations.refutations_of(all_claims().values(), ledger.read_accepted())
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +267,7 @@ def test_what_is_trusted_is_what_was_accepted():
     written = {path: path.read_text()
                for path in (proofs.formal_folder() / "trusted" / "Statements").rglob("*.v")}
     wanted = {proofs.formal_folder() / f"trusted/Statements/{p.place}.v": p.statement
-              for p in (*PROOFS.values(), *REFUTATIONS)}
+              for p in (*written_proofs(), *written_refutations())}
     assert written == wanted, "run: policy-entropy prove --accept"
 
 
@@ -329,7 +338,7 @@ def test_every_proof_belongs_to_a_claim():
 def test_every_proof_is_the_accepted_one():
     """What is committed was accepted as it stands: statement, theorems beside it, proof and library."""
     accepted = proofs.read_accepted()
-    for proof in (*PROOFS.values(), *REFUTATIONS, proofs.sanity()):
+    for proof in (*written_proofs(), *written_refutations(), proofs.sanity()):
         assert accepted[proof.claim_id]["accepted"]
         assert accepted[proof.claim_id]["digest"] == proof.digest, proof.claim_id
         assert accepted[proof.claim_id]["theorems"] == [stated for stated, _ in proof.theorems]
@@ -337,11 +346,11 @@ def test_every_proof_is_the_accepted_one():
 
 
 def test_every_hypothesis_is_met_somewhere():
-    assert [proof.claim_id for proof in PROOFS.values() if proof.unwitnessed] == []
+    assert [proof.claim_id for proof in written_proofs() if proof.unwitnessed] == []
 
 
 def test_every_theorem_of_a_proof_file_is_used_or_bound():
-    for proof in PROOFS.values():
+    for proof in written_proofs():
         text = re.sub(r"\(\*.*?\*\)", "", proof.path.read_text(), flags=re.DOTALL)
         pieces = re.split(r"^(?:Theorem|Lemma|Corollary|Definition|Fixpoint|Ltac|Let)\s+([\w']+)", text,
                           flags=re.MULTILINE)
@@ -366,6 +375,6 @@ def test_no_proof_admits_anything():
 
 def test_every_proof_names_its_statement():
     """The kernel accepts what is convertible to the statement; a reader should see the same name."""
-    for proof in PROOFS.values():
+    for proof in written_proofs():
         name = f"Statements.{proof.module}.{proof.part}"
         assert f"\nTheorem proved : {name}.\n" in proof.path.read_text(), proof.path
