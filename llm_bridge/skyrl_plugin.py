@@ -14,10 +14,10 @@ probabilities. The rule decides each token's score. Options of one side for a pa
 decides are refused.
 
 A policy loss of SkyRL sees log-probabilities, advantages and the mask of one micro-batch, and the
-advantages come divided by the size of the mini-batch already. That is enough for ``reinforce``, ``grpo``,
-``gspo`` and ``clip-higher``: rules of one token or sequence whose score is proportional to the advantage.
-The others are refused; the error names the reason and, where there is one, SkyRL's issue. Any
-sampling temperature works, since SkyRL's workers score the policy at it.
+advantages come divided by the size of the mini-batch already. That is enough for rules of one token or
+sequence whose score is proportional to the advantage. Others are refused; the error names the reason
+and, where there is one, SkyRL's issue. Any sampling temperature works, since SkyRL's workers score the
+policy at it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import torch
 
 from entropy_theory import update_rules
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.sampler_correction import weighs_sampler
 from llm_bridge import verl_batches, verl_rules
 from llm_bridge.verl_rules import PREFIX
 
@@ -71,7 +72,7 @@ def _lacking(rule: UpdateRule) -> str:
                "one set of sampling parameters for a batch")
     elif verl_rules.compares_answers(rule):
         why = "it reads rewards and prompts, which SkyRL does not show to a policy loss"
-    elif columns := sorted({*rule.needs.columns, *rule.needs.moves}):
+    elif columns := sorted({*rule.needs.columns, *rule.needs.moves} - {"sampling_log_prob"}):
         why = f"it reads {', '.join(columns)}, which SkyRL does not show to a policy loss"
         if "entropy" in columns:
             why += " (its pull request 622 adds entropies to the loss behind it)"
@@ -102,7 +103,8 @@ def _is_proportional(rule: UpdateRule) -> bool:
     advantages = torch.tensor([[1.5], [-0.5]], dtype=torch.float64)
     scores = [
         rule.scores(rule.prepare(
-            verl_batches.token_batch(old, old + drift, scale * advantages, mask, seed=0)))
+            verl_batches.token_batch(
+                old, old + drift, scale * advantages, mask, sampling_log_prob=old - drift / 2, seed=0)))
         for scale in (1.0, 2.0**-12)]
     return torch.equal(scores[1], scores[0] * 2.0**-12)
 
@@ -121,6 +123,10 @@ def rule_of(config: Any, name: str) -> UpdateRule:
             raise ValueError(
                 f"'{name}' does not read SkyRL's option {path}={value}: leave it at {default} and give "
                 "the rule's own option in trainer.algorithm.rule_options")
+    correction = config.off_policy_correction
+    if weighs_sampler(rule) and correction != type(correction)():
+        raise ValueError(f"'{name}' and SkyRL would both correct for the sampler: leave "
+                         "trainer.algorithm.off_policy_correction out")
     for term in ("kl_loss", "entropy_loss"):
         if getattr(config, f"use_{term}") and getattr(config, f"{term}_coef") != 0:
             raise ValueError(
@@ -142,8 +148,12 @@ def policy_loss_for(name: str) -> Callable[..., tuple[torch.Tensor, dict[str, An
         from skyrl.backends.skyrl_train.utils import off_policy_correction_utils, ppo_utils
 
         rule = rule_of(config, name)
+        if rollout_logprobs is None and "sampling_log_prob" in rule.needs.columns:
+            raise ValueError(f"'{name}' reads the sampler's log-probabilities, and SkyRL has none: set "
+                             "generator.sampling_params.logprobs=1")
         mask = torch.ones_like(log_probs) if loss_mask is None else loss_mask
-        batch = verl_batches.token_batch(old_log_probs, log_probs, advantages, mask, seed=0)
+        batch = verl_batches.token_batch(
+            old_log_probs, log_probs, advantages, mask, sampling_log_prob=rollout_logprobs, seed=0)
         by_token, metrics = verl_batches.objective_and_metrics(batch, rule)
         loss, mask, corrected = off_policy_correction_utils.apply_off_policy_correction(
             -by_token, old_log_probs, rollout_logprobs, mask, config.off_policy_correction)

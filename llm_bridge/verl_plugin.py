@@ -46,6 +46,7 @@ import torch
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import UpdateRule
+from entropy_theory.update_rules.sampler_correction import weighs_sampler
 from llm_bridge.objective.loss import clamped_fraction
 from llm_bridge.trainer.run_numbers import check_tempered_fraction
 from llm_bridge.verl_batches import (
@@ -81,6 +82,8 @@ __all__ = [
 ]
 
 Loss = tuple[torch.Tensor, dict[str, Any]]
+SCORED = {"sampling_log_prob": "rollout_log_probs", "old_entropy": "entropy"}
+"""The columns that verl's trainer scores before a batch's steps, by their names here."""
 
 
 # ---------------------------------------------------------------------------------- configuration
@@ -145,8 +148,8 @@ def policy_loss_for(name: str) -> Callable[..., Loss]:
         check_unread(config, rule)
         if needs_model_output(rule) or compares_answers(rule):
             raise ValueError(
-                f"'{PREFIX}{name}' needs entropies, reference log-probabilities, rewards or a "
-                f"second batch, which verl does not pass to a policy loss: set {WORKER}"
+                f"'{PREFIX}{name}' needs entropies, log-probabilities of a reference or the sampler, "
+                f"rewards or a second batch, which verl does not pass to a policy loss: set {WORKER}"
             )
         if config.policy_loss.get("forecast_every"):
             raise ValueError(f"policy_loss.forecast_every is read by the worker alone: set {WORKER}")
@@ -257,7 +260,17 @@ def _micro_batch(
         None if clamped_fraction(rule) is None else shown_clamped_entropy(model_output, data, rule)
     )
     present = names_of(data)
-    names = ["response_mask", "old_log_probs", "advantages"]
+    scored = {column: name for column, name in SCORED.items() if column in rule.needs.columns}
+    if absent := [name for name in scored.values() if name not in present]:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' reads {' and '.join(absent)} of verl's batch, which has none: set "
+            "actor_rollout_ref.rollout.calculate_log_probs=true and trainer.use_v1=true, and leave "
+            "algorithm.rollout_correction.bypass_mode at false")
+    if weighs_sampler(rule) and "rollout_is_weights" in present:
+        raise ValueError(
+            f"'{PREFIX}{rule.name}' and verl would both weigh tokens by their sampler: set "
+            "algorithm.rollout_correction.rollout_is=null")
+    names = ["response_mask", "old_log_probs", "advantages", *scored.values()]
     names += [name for name in ("rollout_is_weights", "ref_log_prob") if name in present]
     padded = data.select(*names).to_padded_tensor()
     further, prepared = carried(data, log_prob)
@@ -268,6 +281,7 @@ def _micro_batch(
         coefficient=known_coefficient(rule, data[COEFFICIENT] if COEFFICIENT in present else None),
         step=known_step(rule, data[STEP] if STEP in present else None),
         seed=config.data_loader_seed, **further,
+        **{column: padded[name] for column, name in scored.items()},
     )
     if needs_whole_batch(rule) and not prepared:
         raise ValueError(

@@ -130,11 +130,15 @@ def _lacking(rule: UpdateRule) -> str:
                 f"engine does not make before a step: take covariance 'tabular', or {ELSEWHERE}")
     # An entropy for ``prompt_gain`` is that of the policy that sampled, as verl's trainer scored it.
     given = {"sampling_temperature", "entropy"}
-    needing = [part.name for _, part in components(rule) if part._needs.columns
-               and not (isinstance(part, (Bonus, Aepo)) and given.issuperset(part._needs.columns))]
-    if needs_whole_batch(rule) and needing:
+    whole = needs_whole_batch(rule)
+    late = [part.name for _, part in components(rule)
+            if (whole and part._needs.columns
+                and not (isinstance(part, (Bonus, Aepo)) and given.issuperset(part._needs.columns)))
+            # `check_actor` tells of that option.
+            or (part._needs.every_step and not hasattr(part, "cov_log_prob"))]
+    if late:
         return ("it compares tokens before the forward pass, when the columns that "
-                f"'{needing[-1]}' reads are not there yet: take another base, or {ELSEWHERE}")
+                f"'{late[-1]}' reads are not there yet: take another base, or {ELSEWHERE}")
     if "logits_processor" in second_batch_options(rule):
         return ("the second batch of this target is drawn with processors of logits, which verl's "
                 f"samplers do not take: {ELSEWHERE}")

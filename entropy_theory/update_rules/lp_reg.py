@@ -13,7 +13,8 @@ without its least likely tokens, the ones with a probability below .02 of the la
 to sum 1, so the proxy is above pi at what is kept. The code may take a reference in its place. Here the
 batch's ``reference_log_prob`` is the proxy's: a trainer gives the frozen reference there. Tokens that a
 filter drops have a log-probability far below that under pi, and are left alone. The pull does not lower
-entropy where held tokens are below e^{-H} (`later-work.lp-reg`).
+entropy where held tokens are below e^{-H}. The penalty as the paper prints it never raises entropy
+(`later-work.lp-reg`).
 """
 
 from __future__ import annotations

@@ -75,8 +75,9 @@ def _page(name: str) -> str:
 
 
 def _in_the_panel(name: str) -> str:
-    if name not in bandit.WITH_SETTINGS and not isinstance(traced_rules.function(name), str):
-        return ""
+    found = traced_rules.function(name)
+    if name not in bandit.WITH_SETTINGS and not isinstance(found, str):
+        return f"{link('The bandit', 'bandit')} does not run it: {text(str(found))}."
     return fenced(f'<p><a href="../bandit.html#rules={name}">Run it beside others on a bandit.</a></p>',
                   "{raw} html")
 

@@ -1,5 +1,6 @@
 """Guards docs/engines_matrix.md: a rule runs where the page tells so, and is refused elsewhere."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,24 @@ def test_a_rule_runs_where_the_page_tells_so(rule):
                 host(rule)
         else:
             host(rule)
+
+
+@pytest.mark.parametrize(("engine", "host"), [("verl", verl_plugin), ("skyrl", skyrl_plugin)])
+def test_pages_name_and_count_the_rules_that_run(engine, host):
+    run, refused = [], []
+    for rule in update_rules.RULES:
+        try:
+            host.make_rule(rule, {})
+        except ValueError:
+            refused.append(rule)
+        else:
+            run.append(rule)
+    text = (PAGE.parent / "how_to" / f"{engine}.md").read_text()
+    _, found, told = text.partition(
+        "These rules do not run in verl" if engine == "verl" else "These rules run there")
+    named = re.findall(r"`([a-z0-9-]+)`", told.split("`sampler-correction`, and `dppo`")[0])
+    assert found
+    assert sorted(set(named)) == sorted(refused if engine == "verl" else run)
+    words = " ".join((PAGE.parents[1] / "README.md").read_text().split())
+    assert f" {len(run)} in [{'verl' if engine == 'verl' else 'SkyRL'}](docs/how_to/{engine}.md)" in words
+    assert f"Of the {len(update_rules.RULES)} rules" in words

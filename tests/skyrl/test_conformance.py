@@ -20,6 +20,7 @@ from skyrl.backends.skyrl_train.utils.ppo_utils import (
 from entropy_theory import update_rules
 from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.skyrl_plugin import PREFIX
+from tests.active_rules import OPTIONS
 
 ROWS, POSITIONS, UNITS = 12, 7, 64
 REDUCTIONS = ("token_mean", "token_mean_legacy", "sequence_mean", "seq_mean_token_sum_norm",
@@ -149,14 +150,37 @@ def test_reinforce_has_the_advantage_for_a_score():
     assert_close(hook(batch, ours("reinforce"))[0], -batch.advantages * batch.mask)
 
 
-@pytest.mark.parametrize("rule", ["reinforce", "grpo", "gspo", "clip-higher"])
-def test_micro_batches_add_up(rule):
+RUN = (
+    "aspo", "ce-gppo", "cispo", "dcpo", "dppo", "fipo", "gmpo", "grpo", "gspo", "reinforce", "repo-r",
+    "sampler-correction", "sapo", "topr", "vespo", "w-reinforce")
+
+
+@pytest.mark.parametrize("rule", RUN)
+def test_micro_batches_add_up_to_the_rule(rule):
     """What gradient accumulation rests on: advantages alone normalize."""
-    batch = random_batch(1).reduced("sequence_mean")
-    whole = hook(batch, ours(rule))[0]
-    parts = [hook(batch.map(lambda column, rows=rows: column[rows]), ours(rule))[0]
+    batch, options = random_batch(1).reduced("sequence_mean"), OPTIONS.get(rule, {})
+    parts = [hook(batch.map(lambda column, rows=rows: column[rows]), ours(rule, options))[0]
              for rows in (slice(0, 1), slice(1, 5), slice(5, ROWS))]
-    assert_close(torch.cat(parts), whole)
+    assert_close(torch.cat(parts), of_whole(batch, rule, **options))
+
+
+def test_a_rule_corrects_for_the_sampler_as_skyrl_does():
+    batch, theirs = random_batch(2).reduced("token_mean"), algorithm("regular")
+    theirs.off_policy_correction.tis_ratio_type = "token"
+    theirs.off_policy_correction.token_tis_ratio_clip_high = 1.1
+    assert_close(hook(batch, ours("sampler-correction", {"high": 1.1}))[0], hook(batch, theirs)[0],
+                 torch.float32)
+    theirs = algorithm("dppo")
+    theirs.dppo = dataclasses.replace(theirs.dppo, delta_high=0.02)
+    mine = {"anchor": "sampling", "delta_high": 0.02, "truncation": 1e9}
+    assert_close(hook(batch, ours("dppo", mine))[0], hook(batch, theirs)[0], torch.float32)
+    twice = ours("sampler-correction")
+    twice.off_policy_correction.tis_ratio_type = "token"
+    with pytest.raises(ValueError, match=r"both correct.*leave trainer.*off_policy_correction"):
+        hook(batch, twice)
+    batch.rollout_log_prob = None
+    with pytest.raises(ValueError, match=r"set generator\.sampling_params\.logprobs=1"):
+        hook(batch, ours("sampler-correction"))
 
 
 def test_a_micro_batch_without_tokens_has_no_gradient():
@@ -188,7 +212,8 @@ def of_whole(batch: Batch, name: str, **options) -> torch.Tensor:
     log_prob = batch.log_prob.clone().requires_grad_()
     rule = verl_plugin.make_rule(name, options)
     columns = verl_plugin.token_batch(
-        batch.old_log_prob, log_prob, batch.advantages, batch.mask, seed=0)
+        batch.old_log_prob, log_prob, batch.advantages, batch.mask,
+        sampling_log_prob=batch.rollout_log_prob, seed=0)
     verl_plugin.objective_and_metrics(columns, rule)[0].sum().neg().backward()
     return log_prob.grad
 

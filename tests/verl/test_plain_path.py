@@ -15,10 +15,12 @@ from verl.trainer.ppo.core_algos import agg_loss
 from verl.utils import tensordict_utils
 
 import llm_bridge.verl_worker  # noqa: F401, as actor_rollout_ref.model.external_lib does
+from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
 from llm_bridge import verl_columns, verl_plugin
 from llm_bridge.objective.loss import policy_loss
 from llm_bridge.verl_batches import sequence_ids
+from tests.active_rules import OPTIONS
 from tests.verl.test_mini_batches import ENTROPY, REFERENCE, make_worker
 from tests.verl.verl_batches import POSITIONS, ROWS, engine_data, jagged, ours, random_batch
 
@@ -49,7 +51,15 @@ RULES = {
     "aepo, advantage": ("aepo", {"ablation": "advantage"}, {}),
     "aepo on diverse-bonus": ("aepo", {"base": {"name": "diverse-bonus", "coefficient": 0.3}}, {}),
     "aepo on entropy-bonus": ("aepo", {"base": {"name": "entropy-bonus", "prompt_gain": 0.5}}, ENTROPY),
+    "entropic": ("entropic", {"threshold": 0.3, "coefficient": 0.7, "target": None}, {}),
+    "dppo of the sampler": ("dppo", {"anchor": "sampling", "delta_high": 0.01}, {}),
 }
+REFUSED = {"bapo", "difficulty", "entrocraft", "lp-reg", "m2po", "natural-gradient", "stare", "steer",
+           "top-entropy", "unlikeliness"}
+ELSEWHERE = {"aent"}
+"""The rule whose logits `test_clamped_entropy` has."""
+RULES |= {name: (name, OPTIONS.get(name, {}), {**ENTROPY, **REFERENCE})
+          for name in update_rules.RULES if name not in {*RULES, *REFUSED, *ELSEWHERE}}
 
 
 @dataclasses.dataclass
@@ -69,6 +79,9 @@ class Uneven:
         self.reward = (torch.rand(ROWS, generator=generator) < 0.5).double()
         self.reward[GROUPS == 1], self.reward[GROUPS == 4] = 1.0, 0.0
         self.offset = (torch.arange(ROWS) % 3 - 1) * 0.2
+        drift = 0.1 * torch.randn((2, ROWS, POSITIONS), generator=generator, dtype=torch.float64)
+        self.old_entropy = self.batch.entropy * drift[0].exp()
+        self.sampling_log_prob = self.batch.old_log_prob + drift[1]
         self.tempered = torch.arange(ROWS) >= (ROWS - SECOND if self.second else ROWS)
         self.group = torch.where(self.tempered, 10 + torch.arange(ROWS) % 2, GROUPS)
 
@@ -77,7 +90,8 @@ class Uneven:
         data = engine_data(self.batch, reference=True)
         shown = jagged(self.mask.long(), self.batch.mask)
         data["response_mask"], data["loss_mask"] = shown, shown.clone()
-        data["entropy"] = jagged(self.batch.entropy, self.batch.mask)
+        data["entropy"] = jagged(self.old_entropy, self.batch.mask)
+        data["rollout_log_probs"] = jagged(self.sampling_log_prob, self.batch.mask)
         lengths = self.batch.mask.sum(1)
         last = torch.arange(POSITIONS) == lengths[:, None] - 1
         data["rm_scores"] = jagged(torch.where(last, self.reward[:, None], 0.0), self.batch.mask)
@@ -104,6 +118,7 @@ class Uneven:
         return TokenBatch(
             log_prob=log_prob, old_log_prob=self.batch.old_log_prob, reward=repeated(self.reward),
             advantage=self.batch.advantages, mask=mask, weight=mask.double() / tokens, entropy=entropy,
+            old_entropy=self.old_entropy, sampling_log_prob=self.sampling_log_prob,
             reference_log_prob=self.batch.reference_log_prob, group=repeated(self.group),
             sequence=sequence_ids(self.batch.old_log_prob, mask).expand_as(ids.expand(ROWS, POSITIONS)),
             target_offset=repeated(self.offset).double() if offsets else None,
@@ -131,7 +146,7 @@ def plain(case: str, uneven: Uneven):
     log_prob, entropy = (
         c.clone().requires_grad_() for c in (uneven.batch.log_prob, uneven.batch.entropy))
     batch = uneven.columns(log_prob, entropy, offsets="prompts" in case)
-    old = uneven.columns(uneven.batch.old_log_prob, uneven.batch.entropy, offsets="prompts" in case)
+    old = uneven.columns(uneven.batch.old_log_prob, uneven.old_entropy, offsets="prompts" in case)
     prepared = rule.prepare(old).prepared if verl_plugin.needs_whole_batch(rule) else (
         rule.prepare(uneven.columns(
             uneven.batch.log_prob, uneven.batch.entropy, offsets=False)).prepared)
@@ -167,11 +182,28 @@ def test_a_second_batch_is_averaged_by_the_rule_and_the_first_by_verl(mode, grou
         found[~rows], (expected * tokens * ones.grad)[~rows], rtol=1e-7, atol=1e-15)  # verl's own 1e-8
 
 
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_rules_are_refused_before_a_run(name):
+    with pytest.raises(ValueError, match=f"'{name}' does not run under verl"):
+        verl_plugin.make_rule(name, {})
+
+
+def test_a_sampler_is_corrected_once(group):
+    uneven = Uneven(0, second=False)
+    data = uneven.data(offsets=False)
+    data["rollout_is_weights"] = jagged(uneven.mask.double(), uneven.batch.mask)
+    worker = make_worker(uneven.batch, ours("sampler-correction"), group)
+    with pytest.raises(ValueError, match=r"both weigh tokens.*rollout_is=null"):
+        worker.train_mini_batch(data)
+
+
 def test_what_the_trainer_left_out_is_named(group):
     """Rewards, prompts and a second batch are verl's v1 trainer's, and ours."""
     for case, absent, message in (
             ("diverse-bonus", "uid", r"reads rewards and prompts.*trainer.use_v1=true"),
             ("diverse-bonus, prompts", "entropy", r"prompt_gain.*bypass_mode"),
+            ("erc", "entropy", r"reads entropy.*trainer.use_v1=true"),
+            ("sampler-correction", "rollout_log_probs", r"rollout\.calculate_log_probs=true"),
             ("aepo", "tempered", r"second batch.*trainer_mode=entropy-theory.*verl_second_batch")):
         name, options, of_actor = RULES[case]
         worker = make_worker(random_batch(), ours(name, options, **of_actor), group)

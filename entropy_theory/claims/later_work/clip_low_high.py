@@ -108,7 +108,8 @@ clip_low_high = vf.Claim(
     source="Clip-low and clip-high under random rewards (arXiv 2509.26114)",
     reading=vf.Reading(
         "precise", "we show that clip-low increases entropy, while clip-high decreases it",
-        "abstract; random symmetric rewards and the first order are ours"),
+        "abstract; symmetric rewards, one softmax and the first order are those of Theorems 1 and 2, as "
+        "public reviews tell, and their text is not at hand"),
     title="Under random rewards clip-low raises entropy and clip-high lowers it",
     scope="one tabular state, random symmetric rewards, exact expectation, first order; judged: the "
           "abstract's sentence in the setting it names",

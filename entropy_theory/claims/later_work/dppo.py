@@ -5,9 +5,10 @@ and Top-K approximations to capture the essential divergence". Let ``D_k = |pi_k
 ``TV = (1/2) sum D``. If no token's mask acts, has the policy moved by at most delta?
 
 With two or three tokens it has, with four or more it may not, since TV may be n/2 times the largest
-D. TV is never less than any D_k, so a mask that acts is always right about the policy.
+D. TV is never less than any D_k, so a mask that acts is always right about the policy. Section 4.4 of the
+third text claims no more: there D is a lower bound of the divergence.
 
-Theorem 3.2 bounds what a policy pi gains over the sampler mu, for responses of T tokens:
+Theorem 3.2, Eq. 7, bounds what a policy pi gains over the sampler mu, for responses of T tokens:
 
     J(pi) - J(mu) >= L'(pi) - 2 xi T (T - 1) D^2,    L'(pi) = E_mu[R sum_t (pi/mu - 1)],
 
@@ -127,11 +128,12 @@ dppo_bound = vf.Claim(
     id="later-work.dppo-bound",
     source="DPPO (arXiv 2602.04879), Theorem 3.2",
     reading=vf.Reading(
-        "precise", "",
-        "Theorem 3.2 as quoted elsewhere, its text is not at hand; total variation at its largest"),
+        "precise",
+        "the policy improvement is lower-bounded by both: J(pi) - J(mu) >= L'_mu(pi) - 2 xi T (T-1) "
+        "D_TV^max(mu || pi)^2",
+        "Theorem 3.2, Eq. 7, of the third text (June 2026); the bound from the other side is ours"),
     title="DPPO's bound on improvement, and a tighter one: the range of rewards counts, on both sides",
-    scope="tabular token tree, two softmax policies, exact expectation; judged: the formula as quoted "
-          "elsewhere",
+    scope="tabular token tree, two softmax policies, exact expectation; judged: the printed formula",
     statement=vf.Statement(
         latex=r"$J(\pi)-J(\mu)\ge L'-2\max|R|\,T(T-1)D^2$ and $|J(\pi)-J(\mu)-L'|\le(\max R-\min R)\,"
               r"T(T-1)D^2$, with $L'=\mathbb E_\mu[R\sum_t(\pi/\mu-1)]$ and "

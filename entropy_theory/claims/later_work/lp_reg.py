@@ -1,16 +1,17 @@
 """Lp-Reg (arXiv 2510.03222): a pull of unlikely tokens to a proxy policy.
 
 The proxy q is the policy without its least likely tokens, rescaled. It keeps the tokens
-``K = {pi_a >= floor max pi}``, so that ``q/pi = 1/pi(K)`` there. In the authors' code the pull acts on
-unlikely tokens of bad answers. It has the score ``q/pi - 1``, one number for all that are held, and
-adds ``-(1/pi(K) - 1) sum_{held} pi_a (c_a - C)`` to the rate of entropy. Here
-``c_a = pi_a (log pi_a + H)`` and ``C = E c``.
+``K = {pi_a >= floor max pi}``, so that ``q/pi = 1/pi(K)`` there. Tokens are held if they are unlikely,
+wrong and in K. The pull of the paper and that of its code differ.
 
-- If the held tokens are below ``e^{-H}``, the pull does not lower entropy. Elsewhere it may.
-- A pull of all tokens, the gradient ``q - pi`` of ``-KL(q || pi)``, never raises entropy. Its rate is
-  ``-sum_K pi_a (c_a - C)/pi(K)``, and the likelier tokens K have a share of at least 0.
+- Paper, Eq. 6: a held token brings the penalty ``KL(q || pi)`` of its state, whose step is ``q - pi``.
+  It never raises entropy. Its rate is ``-sum_K pi_a (c_a - C)/pi(K)``, with ``c_a = pi_a (log pi_a + H)``
+  and ``C = E c``, and the likelier tokens K have a share of at least 0.
+- Code: the held token alone has the score ``q/pi - 1``, one number for all that are held. It adds
+  ``-(1/pi(K) - 1) sum_{held} pi_a (c_a - C)`` to the rate of entropy. Held tokens below ``e^{-H}`` do not
+  lower entropy. Others may.
 
-So which tokens are held decides, and the proxy alone sharpens the policy.
+So the likelier held tokens decide, and the proxy alone sharpens the policy.
 """
 
 from fractions import Fraction
@@ -53,20 +54,22 @@ def to_proxy(logits: ar.Reals, floor: ar.Reals) -> ar.Reals:
     return np.where(kept(logits, floor), policy / ar.per_action(mass), 0 * policy) - policy
 
 
+@vf.definition
+def rare(logits: ar.Reals) -> ar.Mask:
+    """pi_a < e^{-H}."""
+    return ar.less(relative_log_prob(logits), 0 * logits)
+
+
 def _held(i: vf.Cases) -> ar.Mask:
     return held(i.logits, i.correct, i.floor, i.level)
 
 
-def _pull(i: vf.Cases) -> ar.Reals:
-    """The rate of entropy by the pull of the held tokens, coefficient 1, times pi(K)."""
-    return (1 - kept_mass(i.logits, i.floor)) * raised(i.logits, _held(i))
+def _pull(i: vf.Cases, tokens: ar.Mask) -> ar.Reals:
+    """The rate of entropy by the code's pull of these tokens, coefficient 1, times pi(K)."""
+    return (1 - kept_mass(i.logits, i.floor)) * raised(i.logits, tokens)
 
 
 SOME_HELD = some(_held, "some token is held")
-HELD_ARE_RARE = vf.Condition(
-    latex=r"held tokens have $\pi_a<e^{-H}$",
-    value=lambda i: ~np.any(
-        _held(i) & ~ar.less(relative_log_prob(i.logits), 0 * i.logits), axis=-1))
 
 lp_reg = vf.Claim(
     id="later-work.lp-reg",
@@ -74,31 +77,31 @@ lp_reg = vf.Claim(
     reading=vf.Reading(
         "inferred",
         "then serves as a soft regularization target to shield these valuable tokens from elimination "
-        "via KL divergence", "abstract; that the pull holds entropy up is our reading"),
+        "via KL divergence",
+        "abstract; that the pull holds entropy up is our reading, and Eq. 6 and the code are judged"),
     title="Lp-Reg's pull of unlikely tokens to the proxy does not lower entropy",
     scope="one tabular state, rewards 0 and 1, on-policy, exact expectation, first order; judged: the "
-          "abstract and the public code",
+          "abstract, Eq. 6 and the public code",
     statement=vf.Statement(
         latex=r"$K=\{\pi_a\ge f\max\pi\}$, $0\le f\le1$: scores $1/\pi(K)-1$ on the wrong answers of "
               r"$K$ with $\pi_a\le t$, $0\le t\le1$, do not lower the rate of entropy.",
-        margin=_pull,
+        margin=lambda i: _pull(i, _held(i)),
         conditions=(SOME_HELD,),
     ),
     instances=vf.bandit_instances(FLOOR, LEVEL),
     repair=vf.Statement(
-        latex=r"They do not if every such answer has $\pi_a<e^{-H}$. The step $q-\pi$, "
+        latex=r"Those of them with $\pi_a<e^{-H}$ do not. The paper's step $q-\pi$, "
               r"$q=\pi 1_K/\pi(K)$, never raises entropy.",
-        margin=_pull,
-        conditions=(SOME_HELD, HELD_ARE_RARE),
+        margin=lambda i: _pull(i, _held(i) & rare(i.logits)),
         beyond=lambda i: (
             raised(i.logits, kept(i.logits, i.floor)) <= 0,
             moves_entropy(
                 i.logits, to_proxy(i.logits, i.floor),
                 raised(i.logits, kept(i.logits, i.floor)) / kept_mass(i.logits, i.floor))),
     ),
-    repair_is="hypothesis",
-    repair_note="hypothesis: held tokens are below $e^{-H}$; a pull of all tokens never raises entropy",
+    repair_is="correction",
+    repair_note="held tokens below $e^{-H}$ alone do not; the paper's own step never raises entropy",
     mutants=(
-        vf.mutant("wherever they are", conditions=(SOME_HELD,)),
+        vf.mutant("wherever they are", margin=lambda i: _pull(i, _held(i))),
     ),
 )

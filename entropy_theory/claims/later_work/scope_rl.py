@@ -47,12 +47,11 @@ scope_rl_negatives = vf.Claim(
     source="SCOPE-RL (arXiv 2510.08141v7; before: AEPO), the temperature-sign asymmetry",
     reading=vf.Reading(
         "precise",
-        "under high-temperature sampling, positive samples promote entropy growth, whereas negative "
-        "samples accelerate collapse",
-        "a summary of the text, of its asymmetry and the regime of Theorem 1; the text is not at hand"),
+        "high-temperature positive samples promote entropy growth, whereas negative samples suppress it",
+        "abstract; entropy falls in Theorem 1, as a summary tells, and its text is not at hand"),
     title="While entropy falls, hotter negative samples lower it faster",
-    scope="one tabular state, rewards 0 and 1, exact expectation, first order; judged: a summary of the "
-          "text",
+    scope="one tabular state, rewards 0 and 1, exact expectation, first order; judged: the abstract's "
+          "sentence, made precise",
     statement=vf.Statement(
         latex=r"If $F(1)<0$ then $F_-(T)\le F_-(1)$ for $T>1$, $F_-(T)=\sum_{wrong}\pi^T_a(c_a-C)$.",
         margin=_accelerated,

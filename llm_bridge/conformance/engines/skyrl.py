@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import typing
 from functools import cache, partial
@@ -89,9 +90,17 @@ CORRECTIONS = (
      {"kind": "none", "reject": "geometric", "reject_low": 0.95, "reject_high": 1.1}),
     ({"sequence_mask_metric": "product", "product_mask_low": 0.8, "product_mask_high": 1.5},
      {"kind": "none", "reject": "sequence", "reject_low": 0.8, "reject_high": 1.5}),
+    ({"tis_ratio_type": "token", "token_tis_ratio_clip_high": 1.1,
+      "token_mask_is_threshold_low": 0.9, "token_mask_is_threshold_high": 1.2},
+     {"kind": "token-truncate", "high": 1.1, "reject": "token", "reject_low": 0.9, "reject_high": 1.2}),
+    ({"tis_ratio_type": "sequence", "sequence_tis_ratio_clip_high": 1.2,
+      "sequence_mask_metric": "geometric", "geo_mask_low": 0.95, "geo_mask_high": 1.1},
+     {"kind": "sequence-truncate", "high": 1.2, "reject": "geometric", "reject_low": 0.95,
+      "reject_high": 1.1}),
 )
 """SkyRL's options of its correction for the sampler, and the rule's."""
-
+CORRECTED = frozenset(f"correction {name}" for options, _ in CORRECTIONS for name in options)
+UNDER_BOTH = CORRECTIONS[-1]
 
 
 def kl_rule(estimator: str) -> dict[str, Any]:
@@ -124,6 +133,15 @@ CASES = (
     *(in_float32(function="regular", options={"off_policy_correction": options},
                  rule={"name": "sampler-correction", "base": rule("grpo"), **own})
       for options, own in CORRECTIONS),
+    *(in_float32(function=function, options={"off_policy_correction": UNDER_BOTH[0], **options},
+                 drawn=drawn, rule={"name": "sampler-correction", "base": base, **UNDER_BOTH[1]})
+      for function, options, drawn, base in (
+          ("dual_clip", {}, {}, rule("grpo", dual_clip=3.0)),
+          ("sapo", {}, {}, rule("sapo")),
+          ("gspo", {"eps_clip_low": 3e-4, "eps_clip_high": 4e-4}, {"drift": 1e-3}, rule("gspo")),
+          ("cispo", {"cispo": {"cispo_eps_clip_low": 1.0, "cispo_eps_clip_high": 0.5}}, {},
+           rule("cispo", clip_high=0.5)),
+          ("dppo", {}, {}, rule("dppo", truncation=1e9, anchor="sampling")))),
     loss(function="clip_cov", share=whole_share, options={"loss_reduction": None, "clip_cov": {
         "clip_ratio": 1.0, "clip_cov_lb": 0.3, "clip_cov_ub": 2.0}},
         rule={"name": "clip-cov", "cov_log_prob": "current", "ratio": 1.0, "lower": 0.3, "upper": 2.0,
@@ -158,13 +176,19 @@ CASES = (
 
 WITHOUT_RULE = {
     "advantages gae": "needs a value model",
+    "correction outlier_token_is_threshold_low": "drops a sequence by its token of least ratio",
+    "correction outlier_token_is_threshold_high": "drops a sequence by its token of largest ratio",
     "loss cross_entropy": "learns from examples, without rewards",
 }
-"""What SkyRL registers and no rule is, with the reason."""
+"""What SkyRL has and no rule is, with the reason."""
 
 
 def registered() -> frozenset[str]:
-    """Return the names of all policy losses and estimators that SkyRL registers."""
+    """Return the names of all policy losses, estimators and options of corrections that SkyRL has."""
     utils = _utils()
-    return frozenset(f"loss {name}" for name in utils.PolicyLossRegistry.list_available()) | {
-        f"advantages {name}" for name in utils.AdvantageEstimatorRegistry.list_available()}
+    from skyrl.train.config import OffPolicyCorrectionConfig
+
+    return frozenset(
+        [f"loss {name}" for name in utils.PolicyLossRegistry.list_available()]
+        + [f"advantages {name}" for name in utils.AdvantageEstimatorRegistry.list_available()]
+        + [f"correction {option.name}" for option in dataclasses.fields(OffPolicyCorrectionConfig)])

@@ -128,6 +128,9 @@ def cov_rule(name: str, **options: Any) -> dict[str, Any]:
 
 SAMPLER = {"name": "sampler-correction", "base": rule("grpo", dual_clip=3.0)}
 GROUPS = {"name": "grpo", "std_ddof": 1}
+REJECTIONS = {"token_k1": "token", "seq_sum_k1": "sequence", "seq_mean_k1": "geometric"}
+"""verl's ways to reject by a ratio, and the rule's."""
+CORRECTED = frozenset(f"correction {mode}" for mode in REJECTIONS)
 
 CASES = (
     loss(function="vanilla", options=ASYMMETRIC, rule=rule("grpo", dual_clip=3.0, **CLIPS)),
@@ -174,8 +177,7 @@ CASES = (
            options={"rollout_rs": mode, "rollout_rs_threshold": "0.9_1.25"},
            rule={**SAMPLER, "kind": "none", "reject": level, "reject_low": 1 / 1.25,
                  "reject_high": 1 / 0.9})
-      for mode, level in (("token_k1", "token"), ("seq_sum_k1", "sequence"),
-                          ("seq_mean_k1", "geometric"))),
+      for mode, level in REJECTIONS.items()),
     Case(function="compute_rollout_rejection_mask", call=corrected,
          options={"rollout_rs": "token_k1", "rollout_rs_threshold": "0.9_1.25"},
          rule={**SAMPLER, "kind": "none", "reject": "token", "reject_low": 0.9, "reject_high": 1.25},
@@ -219,17 +221,22 @@ CASES = (
 )
 
 WITHOUT_RULE = {
-    "advantages gae": "needs a value model",
-    "advantages gdpo": "normalizes several rewards apart, and a batch has one; of one reward it is GRPO "
-                       "and REINFORCE++'s whitening",
-    "advantages remax": "its baseline is the reward of a greedy answer, which no batch has",
-    "advantages optimal_token_baseline": "reads the sum of squared probabilities, which no batch has",
+    "advantages gae": "needs a value model: advantages.generalized, before verl normalizes it",
+    "advantages gdpo": "normalizes several rewards apart, and a batch has one: advantages.decoupled",
+    "advantages remax": "its baseline is the reward of a greedy answer: advantages.above_greedy",
+    "advantages optimal_token_baseline": "reads the sum of squared probabilities: "
+                                         "advantages.optimal_token_baseline",
     "advantages tir_optimal_token_baseline": "as optimal_token_baseline",
+    **{f"correction {level}_k{k}": "rejects by an estimated divergence from the sampler, not by a ratio"
+       for level in ("token", "seq_sum", "seq_mean", "seq_max") for k in (2, 3)},
 }
-"""What verl registers and no rule is, with the reason."""
+"""What verl has and no rule is, with the reason."""
 
 
 def registered() -> frozenset[str]:
-    """Return the names of all policy losses and estimators that verl registers."""
-    return frozenset(f"loss {name}" for name in _core().POLICY_LOSS_REGISTRY if "/" not in name) | {
-        f"advantages {name}" for name in _core().ADV_ESTIMATOR_REGISTRY}
+    """Return the names of all policy losses, estimators and rejections that verl has."""
+    helper = imported("verl.trainer.ppo.rollout_corr_helper", ())
+    return frozenset(
+        [f"loss {name}" for name in _core().POLICY_LOSS_REGISTRY if "/" not in name]
+        + [f"advantages {name}" for name in _core().ADV_ESTIMATOR_REGISTRY]
+        + [f"correction {name}" for name in helper.SUPPORTED_ROLLOUT_RS_OPTIONS])

@@ -176,6 +176,29 @@ def test_the_rank_of_unlikeliness():
             np.testing.assert_allclose(rank(batch)[:, 0], row, **FAR)
 
 
+def test_the_pull_of_lp_reg():
+    """The rule adds to the rate of entropy what the claim has, of either sign."""
+    where, rng = module("later_work.lp_reg"), np.random.default_rng(0)
+    base, pulled = update_rules.get("reinforce", **PLAIN), []
+    rule = update_rules.get("lp-reg", share=1.0, base=base)
+    for floor in rng.uniform(size=20):
+        logits, right = 2 * rng.normal(size=(1, 6)), np.arange(6)[None] == 0
+        keep, mass = where.kept(logits, np.array([floor])), where.kept_mass(logits, np.array([floor]))
+        batch = tabular.exact_batch(logits[:, None], right[:, None])
+        proxy = np.where(keep, log_softmax(logits) - np.log(mass), -100.0)
+        batch = batch.replace(
+            reference_log_prob=proxy.reshape(batch.mask.shape),
+            advantage=np.where(right, 1.0, -1.0).reshape(batch.mask.shape))
+        added = (tabular.logit_step(logits[:, None], batch, rule)
+                 - tabular.logit_step(logits[:, None], batch, base))[:, 0]
+        held = where.held(logits, right, np.array([floor]), np.ones(1))
+        claimed = (1 / mass - 1) * where.raised(logits, held)
+        np.testing.assert_allclose(entropy_change.first_order(logits, added), claimed, **FAR)
+        pulled.append(float(claimed[0]))
+    assert min(pulled) < -0.01
+    assert max(pulled) > 0.001
+
+
 def test_hot_negatives_are_tempered_rows():
     for where, i in draws("later_work.scope_rl", "scope_rl_negatives"):
         step = shipped_step("reinforce", i.logits, np.where(i.correct, 0.0, -1.0),

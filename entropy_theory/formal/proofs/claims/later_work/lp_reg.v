@@ -42,17 +42,15 @@ Qed.
 
 Theorem proved : Statements.later_work.lp_reg.repair.
 Proof.
-  intros n logits correct floor level two _ _ most _ _ _ rare; assert (some : (0 < n)%nat) by lia.
-  set (chosen := Stated.held n logits correct floor level) in *.
+  intros n logits correct floor level two _ _ most _ _; assert (some : (0 < n)%nat) by lia.
   pose proof (kept_mass_pos n logits floor some most) as mass.
   split; [|split].
   - apply Rmult_le_pos.
     + pose proof (kept_mass_at_most_1 n logits floor some); lra.
-    + change (0 <= - total_on n chosen (fun a => softmax n logits a * excess n logits a)).
+    + set (chosen := fun a => andb (Stated.held n logits correct floor level a) (Stated.rare n logits a)).
+      change (0 <= - total_on n chosen (fun a => softmax n logits a * excess n logits a)).
       rewrite <- total_on_opp; apply total_on_nonneg; intros a inside member.
-      assert (centered n (softmax n logits) logits a < 0) as below.
-      { destruct (Rlt_dec (centered n (softmax n logits) logits a) 0) as [|not_rare]; [assumption|].
-        exfalso; apply rare; exists a; split; [exact inside|split; [exact member|exact not_rare]]. }
+      apply andb_true_iff in member; destruct member as [_ below]; apply is_less in below.
       pose proof (rare_below_mean n logits some a below); pose proof (softmax_pos n logits a some); nra.
   - apply share_of_kept, some.
   - set (K := Stated.kept n logits floor); set (m := Stated.kept_mass n logits floor) in *.
@@ -82,7 +80,7 @@ Proof. exists 2%nat, one_to_four, (fun a => Nat.eqb a 1), 0, 1; witnessed. Qed.
 
 Theorem defined : Statements.later_work.lp_reg.defined.
 Proof.
-  intros n logits correct floor level two _ _ most _ _ _ _.
+  intros n logits correct floor level two _ _ most _ _.
   assert (Stated.kept_mass n logits floor <> 0) by (apply Rgt_not_eq, kept_mass_pos; [lia|exact most]).
   split; [intros a _ _; assumption|assumption].
 Qed.

@@ -8,14 +8,6 @@ Open Scope R_scope.
 Definition kept (n : nat) (logits : vector) (floor : R) : mask :=
   fun a => negb (less (softmax n logits a) (floor * largest n (softmax n logits))).
 
-(** Wrong answers of the proxy of at most this probability. *)
-Definition held (n : nat) (logits : vector) (correct : mask) (floor : R) (level : R) : mask :=
-  fun a => andb (andb (kept n logits floor a) (negb (correct a))) (negb (less level (softmax n logits a))).
-
-(** log pi_a + H = z_a - E z. *)
-Definition relative_log_prob (n : nat) (logits : vector) : vector :=
-  centered n (softmax n logits) logits.
-
 (** pi(K). *)
 Definition kept_mass (n : nat) (logits : vector) (floor : R) : R :=
   total_on n (kept n logits floor) (softmax n logits).
@@ -32,6 +24,18 @@ Definition excess (n : nat) (logits : vector) : vector :=
 Definition raised (n : nat) (logits : vector) (selected : mask) : R :=
   - total_on n selected (fun a => softmax n logits a * excess n logits a).
 
+(** Wrong answers of the proxy of at most this probability. *)
+Definition held (n : nat) (logits : vector) (correct : mask) (floor : R) (level : R) : mask :=
+  fun a => andb (andb (kept n logits floor a) (negb (correct a))) (negb (less level (softmax n logits a))).
+
+(** log pi_a + H = z_a - E z. *)
+Definition relative_log_prob (n : nat) (logits : vector) : vector :=
+  centered n (softmax n logits) logits.
+
+(** pi_a < e^{-H}. *)
+Definition rare (n : nat) (logits : vector) : mask :=
+  fun a => less (relative_log_prob n logits a) 0.
+
 (** q - pi. *)
 Definition to_proxy (n : nat) (logits : vector) (floor : R) : vector :=
   fun a => (if kept n logits floor a then softmax n logits a / kept_mass n logits floor else 0) - softmax n logits a.
@@ -44,9 +48,7 @@ Definition repair : Prop :=
   floor <= 1 ->
   0 <= level ->
   level <= 1 ->
-  (exists a, (a < n)%nat /\ (held n logits correct floor level a = true)) ->
-  (~ (exists a, (a < n)%nat /\ ((held n logits correct floor level a = true) /\ (~ (relative_log_prob n logits a < 0))))) ->
-  0 <= (1 - kept_mass n logits floor) * raised n logits (held n logits correct floor level) /\
+  0 <= (1 - kept_mass n logits floor) * raised n logits (fun a => andb (held n logits correct floor level a) (rare n logits a)) /\
   raised n logits (kept n logits floor) <= 0 /\
   derivative (fun t => entropy n (fun a => logits a + t * to_proxy n logits floor a)) (0) (raised n logits (kept n logits floor) / kept_mass n logits floor).
 
@@ -57,9 +59,7 @@ Definition witness : Prop :=
   0 <= floor /\
   floor <= 1 /\
   0 <= level /\
-  level <= 1 /\
-  (exists a, (a < n)%nat /\ (held n logits correct floor level a = true)) /\
-  (~ (exists a, (a < n)%nat /\ ((held n logits correct floor level a = true) /\ (~ (relative_log_prob n logits a < 0))))).
+  level <= 1.
 
 Definition to_proxy_defined (n : nat) (logits : vector) (floor : R) (a : nat) : Prop :=
   ((kept n logits floor a = true) -> kept_mass n logits floor <> 0).
@@ -72,7 +72,5 @@ Definition defined : Prop :=
   floor <= 1 ->
   0 <= level ->
   level <= 1 ->
-  (exists a, (a < n)%nat /\ (held n logits correct floor level a = true)) ->
-  (~ (exists a, (a < n)%nat /\ ((held n logits correct floor level a = true) /\ (~ (relative_log_prob n logits a < 0))))) ->
   (forall a, (a < n)%nat -> to_proxy_defined n logits floor a) /\
   kept_mass n logits floor <> 0.
