@@ -1,12 +1,14 @@
-"""AEnt, Lemma 4: the performance difference of two policies, with entropy.
+r"""AEnt, Lemma 4: the performance difference of two policies, with entropy.
 
 For any policies pi and pi', any lambda and any state,
 
-    V'_lambda(s) - V_lambda(s) = sum over later states u of d'(u) ( sum_a pi'(a|u) {Q_lambda(u, a)
-                                 - lambda log pi'(a|u)} - V_lambda(u) ).
+.. math::
 
-Here d'(u) is the probability that pi' passes through u from s, and Q_lambda and V_lambda are those
-of pi. It is exact, and ``lambda = 0`` is the usual lemma. The logarithm is that of pi'. With log pi
+    V'_\lambda(s) - V_\lambda(s) = \sum_{u \text{ later}} d'(u) ( \sum_a \pi'(a|u) \{Q_\lambda(u, a) -
+    \lambda \log \pi'(a|u)\} - V_\lambda(u) ).
+
+Here d'(u) is the probability that pi' passes through u from s, and Q_lambda and V_lambda are those of
+pi. It is exact, and :math:`\lambda = 0` is the usual lemma. The logarithm is that of pi'. With log pi
 instead the identity fails.
 """
 

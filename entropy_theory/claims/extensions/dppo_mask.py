@@ -5,7 +5,9 @@ those out that it would push up although pi is already above mu by more than del
 first order (`extension.reweighted-coin`) is the masked tokens' own: with c_a = pi_a (log pi_a + H) and C
 = E c, entropy moves at the rate
 
-    sum_{pi_a - mu_a > delta} pi_a (c_a - C).
+.. math::
+
+    \sum_{\pi_a - \mu_a > \delta} \pi_a (c_a - C).
 
 A sharper sampler may be far below the policy at a token that is nearly as likely as the first. Its mask
 then leaves the first token alone, and the rest with it, and raises entropy. Tokens of at most e^-H have c

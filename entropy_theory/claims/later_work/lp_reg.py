@@ -1,14 +1,15 @@
-"""Lp-Reg (arXiv 2510.03222): a pull of unlikely tokens to a proxy policy.
+r"""Lp-Reg (arXiv 2510.03222): a pull of unlikely tokens to a proxy policy.
 
 The proxy q is the policy without its least likely tokens, rescaled. It keeps the tokens
-``K = {pi_a >= floor max pi}``, so that ``q/pi = 1/pi(K)`` there. In the authors' code the pull acts on
-unlikely tokens of bad answers. It has the score ``q/pi - 1``, one number for all that are held, and
-adds ``-(1/pi(K) - 1) sum_{held} pi_a (c_a - C)`` to the rate of entropy. Here
-``c_a = pi_a (log pi_a + H)`` and ``C = E c``.
+:math:`K = \{\pi_a \ge \text{floor} \cdot \max \pi\}`, so that :math:`q/\pi = 1/\pi(K)` there. In the
+authors' code the pull acts on unlikely tokens of bad answers. It has the score :math:`q/\pi - 1`, one
+number for all that are held, and adds :math:`-(1/\pi(K) - 1) \sum_{\text{held}} \pi_a (c_a - C)` to the
+rate of entropy. Here :math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E c`.
 
-- If the held tokens are below ``e^{-H}``, the pull does not lower entropy. Elsewhere it may.
-- A pull of all tokens, the gradient ``q - pi`` of ``-KL(q || pi)``, never raises entropy. Its rate is
-  ``-sum_K pi_a (c_a - C)/pi(K)``, and the likelier tokens K have a share of at least 0.
+- If the held tokens are below :math:`e^{-H}`, the pull does not lower entropy. Elsewhere it may.
+- A pull of all tokens, the gradient :math:`q - \pi` of :math:`-\operatorname{KL}(q \| \pi)`, never
+  raises entropy. Its rate is :math:`-\sum_K \pi_a (c_a - C)/\pi(K)`, and the likelier tokens K have a
+  share of at least 0.
 
 So which tokens are held decides, and the proxy alone sharpens the policy.
 """
