@@ -258,11 +258,6 @@ def test_code_in_a_docstring_leads_to_what_it_names(site):
     assert "../claims/aepo.theorem-4.3b.html" in page
 
 
-def test_what_is_indented_in_a_claim_s_docstring_stands_as_it_is():
-    assert markup.docstring("Say |x|:\n\n    J = a * b\n\n- one_") == (
-        "Say \\|x\\|:\n\n    J = a * b\n\n- one\\_")
-
-
 def test_a_notebook_shows_what_was_kept_of_it_as_it_is_now(tmp_path, monkeypatch):
     """Outputs of another notebook's text, or of other code; a drawing that no file holds."""
     file = tmp_path / "a.ipynb"

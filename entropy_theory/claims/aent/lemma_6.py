@@ -23,7 +23,7 @@ does. All three are true with 4 in place of 2 (`extension.soft-gap`). The printe
 :math:`\operatorname{range}^2/8` is true.
 
 The constants by ratio and by response are at most :math:`|A|^{-2h}`. The constant by state may be
-larger, for example :math:`|A|^-(h+1)` for the uniform policy and large lambda. But at the root it is at
+larger, for example :math:`|A|^{-(h+1)}` for the uniform policy and large lambda. But at the root it is at
 most :math:`\min_a \pi(a|q)^2 / |D|^2`, and so at most :math:`|A|^{-2}/|D|^2`. So the lemma is
 qualitatively right, and quantitatively vacuous for an LLM.
 """
