@@ -1,7 +1,7 @@
 r"""AEnt, Section 4.2, Eq. 4.1: the adaptive coefficient confines the clamped entropy to its band.
 
 The setting is one state with n kept tokens, of which m are right, and rewards r in {0, 1}. A
-natural-gradient step on the logits z and then a step of the coefficient lambda alternate.
+natural-gradient step on the logits z and then a step of the coefficient :math:`\lambda` alternate.
 
 .. math::
 
@@ -12,13 +12,14 @@ natural-gradient step on the logits z and then a step of the coefficient lambda 
 
     f(H) = (\text{low} - H)_+ - (H - \text{high})_+
 
-The paper: "The algorithm will try to confine" H to the band [low, high], and "can effectively
-confine" it. These words are soft, so we judge success: H is in the band after the 16 steps that are
-run here, with 10 % slack, from any start and for any box [lambda_min, lambda_max].
+The paper: "The algorithm will try to confine" H to the band [low, high], and "can effectively confine"
+it. These words are soft, so we judge success: H is in the band after the 16 steps that are run here,
+with 10 % slack, from any start and for any box :math:`[\lambda_{\min}, \lambda_{\max}]`.
 
-This is false, and more steps do not mend it. For a fixed lambda, H tends to h(lambda), the entropy of
-:math:`\operatorname{softmax}(r/\lambda)`. The box may keep h(lambda) out of the band. A large beta
-overshoots from one end of the box to the other for ever.
+This is false, and more steps do not mend it. For a fixed :math:`\lambda`, H tends to
+:math:`h(\lambda)`, the entropy of :math:`\operatorname{softmax}(r/\lambda)`. The box may keep
+:math:`h(\lambda)` out of the band. A large :math:`\beta` overshoots from one end of the box to the
+other for ever.
 
 The repair is in continuous time. It starts at :math:`z = x r` with :math:`x \ge 0`, where tokens of one
 kind have equal logits. It follows :math:`x' = g(x) u` with :math:`u = 1 - \lambda x`. The natural
@@ -31,10 +32,10 @@ probability of the m right tokens. This is a damped oscillator with the energy
 
     \text{if } h(\lambda_{\min}) \le \text{high} \text{ and } \text{low} \le h(\lambda_{\max}).
 
-It also falls while an end of the box holds lambda, and that is the repaired statement. The Rocq
-theorem `energy_falls` is the derivative. By LaSalle's principle H then ends in the band for every
-beta, which is not part of the statement. Box and band must fit. With the paper's box up to 0.009
-and unit rewards, no solved state with one right token holds entropy 0.15.
+It also falls while an end of the box holds :math:`\lambda`, and that is the repaired statement. The
+Rocq theorem `energy_falls` is the derivative. By LaSalle's principle H then ends in the band for every
+:math:`\beta`, which is not part of the statement. Box and band must fit. With the paper's box up to
+0.009 and unit rewards, no solved state with one right token holds entropy 0.15.
 """
 
 from fractions import Fraction

@@ -4,8 +4,8 @@ r"""AEnt, Section 4.1: the entropy bonus pulls every probability towards 1/n.
 low-probability actions while decreasing those of the high-probability ones."
 
 It is read at one state with n tokens, under the gradient flow on the entropy H. This is the limit of
-small bonus steps :math:`dz = \eta \lambda \nabla H`. The statement is that each pi_a moves towards 1/n.
-Per unit of time,
+small bonus steps :math:`dz = \eta \lambda \nabla H`. The statement is that each :math:`\pi_a` moves
+towards 1/n. Per unit of time,
 
 .. math::
 
@@ -22,8 +22,8 @@ So a token gains exactly when :math:`S_a < \bar S`. Three exact consequences fol
   statement as printed is false.
 
 The bonus lifts a token's logit by :math:`\pi_a (-\log \pi_a - H)`, and below :math:`e^{-1-H}` this
-falls with pi_a. So it lifts the rarest token least. A natural-gradient bonus multiplies every log-ratio
-by :math:`1 - \eta \lambda` instead.
+falls with :math:`\pi_a`. So it lifts the rarest token least. A natural-gradient bonus multiplies every
+log-ratio by :math:`1 - \eta \lambda` instead.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 r"""AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
 
-C(q) is the probability of the likeliest right response. It divides the bound of Proposition 1 (II).
-The text says that a strong initial model or enough exploration can keep it away from zero, and
+:math:`C(q)` is the probability of the likeliest right response. It divides the bound of Proposition 1
+(II). The text says that a strong initial model or enough exploration can keep it away from zero, and
 gives no bound.
 
 We judge the simplest bound that a start alone could give, for one-token responses and the exact policy
@@ -13,10 +13,11 @@ is kept in some weaker sense for other returns is left open.
 
 For returns in [0, 1] it is false, since a nearly right answer can push the right one down. Examples are
 :math:`\pi = (1, 1, 3)/5`, :math:`R = (0, 1, 9/10)`, :math:`\eta = 4` and :math:`\pi = (1, 1, 4)/6`,
-:math:`\eta = 1`. With :math:`R = (1, 1 - \delta, 0)` a smaller delta makes the fall deeper (see the
-experiment). In the end C recovers for small eta (Mei et al. 2020, Lemma 5), which is not proved here.
+:math:`\eta = 1`. With :math:`R = (1, 1 - \delta, 0)` a smaller :math:`\delta` makes the fall deeper
+(see the experiment). In the end C recovers for small :math:`\eta` (Mei et al. 2020, Lemma 5), which is
+not proved here.
 
-For returns 0 and 1 and one token it is true for every eta. Each hypothesis is needed.
+For returns 0 and 1 and one token it is true for every :math:`\eta`. Each hypothesis is needed.
 
 - One token. With two, C falls at a binary tree.
 - Exact gradients. With positive probability, sampled natural gradient with graded returns commits

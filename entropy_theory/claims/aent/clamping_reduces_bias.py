@@ -1,8 +1,8 @@
 r"""AEnt, Section 4.1: clamping the entropy reduces the bias that it brings.
 
 The setting is one state with n tokens, m of them right (reward 1, else 0). An entropy bonus of weight
-lambda on k tokens, m' of them right, has the optimum :math:`\operatorname{softmax}(r/\lambda)` on these
-k. Of the value 1, this optimum gives away
+:math:`\lambda` on k tokens, m' of them right, has the optimum :math:`\operatorname{softmax}(r/\lambda)`
+on these k. Of the value 1, this optimum gives away
 
 .. math::
 

@@ -1,7 +1,7 @@
 r"""AEnt, Lemma 1: the gradient of the response entropy.
 
-It is for a softmax policy on responses of h tokens with deterministic transitions. With d(s) the
-probability of passing through s, and H_to the entropy still to come,
+It is for a softmax policy on responses of h tokens with deterministic transitions. With :math:`d(s)`
+the probability of passing through s, and :math:`H_{\text{to}}` the entropy still to come,
 
 .. math::
 

@@ -1,7 +1,7 @@
 r"""AEnt, Lemma 3: the gradient of the entropy-regularized value.
 
-The |D| prompts are drawn uniformly, and d_q(s) is the probability of passing through s given the
-prompt q. With the regularized advantage A_lambda the lemma is
+The :math:`|D|` prompts are drawn uniformly, and :math:`d_q(s)` is the probability of passing through s
+given the prompt q. With the regularized advantage :math:`A_\lambda` the lemma is
 
 .. math::
 
@@ -9,9 +9,9 @@ prompt q. With the regularized advantage A_lambda the lemma is
 
     A_\lambda(s, a) = Q_\lambda(s, a) - \lambda \log \pi(a|s) - V_\lambda(s)
 
-It is exact. We reconstructed it with :math:`-\lambda \log \pi` inside A_lambda, as in Mei et al. With
-:math:`A = Q_\lambda - V_\lambda` the formula is wrong, and each state's advantages do not even average
-to zero. The printed formula sums over time steps. On a tree each state has one time.
+It is exact. We reconstructed it with :math:`-\lambda \log \pi` inside :math:`A_\lambda`, as in Mei et
+al. With :math:`A = Q_\lambda - V_\lambda` the formula is wrong, and each state's advantages do not even
+average to zero. The printed formula sums over time steps. On a tree each state has one time.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 r"""AEnt, Lemma 5: the bias that an entropy bonus brings.
 
-For a prompt q, :math:`m = |A^*_h(q)|` of the :math:`|A|^h` responses are optimal. The policy pi*_lambda
-maximizes V_lambda. For every :math:`\lambda > 0` and policy pi,
+For a prompt q, :math:`m = |A^*_h(q)|` of the :math:`|A|^h` responses are optimal. The policy
+:math:`\pi^*_\lambda` maximizes :math:`V_\lambda`. For every :math:`\lambda > 0` and policy :math:`\pi`,
 
 .. math::
 

@@ -6,8 +6,8 @@ r"""AEnt, Lemma 6: a small regularized gradient means a small soft gap.
     C_\lambda(q)).
 
 The constant is "specified in the proof", but the displays of the proof are not readable. Three
-constants make it true. Here S_q holds the prefixes of responses to q, and P and P* are the
-probabilities of visiting a prefix under pi and under pi*_lambda.
+constants make it true. Here :math:`S_q` holds the prefixes of responses to q, and P and :math:`P^*` are
+the probabilities of visiting a prefix under :math:`\pi` and under :math:`\pi^*_\lambda`.
 
 .. math::
 
@@ -23,9 +23,9 @@ does. All three are true with 4 in place of 2 (`extension.soft-gap`). The printe
 :math:`\operatorname{range}^2/8` is true.
 
 The constants by ratio and by response are at most :math:`|A|^{-2h}`. The constant by state may be
-larger, for example :math:`|A|^{-(h+1)}` for the uniform policy and large lambda. But at the root it is at
-most :math:`\min_a \pi(a|q)^2 / |D|^2`, and so at most :math:`|A|^{-2}/|D|^2`. So the lemma is
-qualitatively right, and quantitatively vacuous for an LLM.
+larger, for example :math:`|A|^{-(h+1)}` for the uniform policy and large :math:`\lambda`. But at the
+root it is at most :math:`\min_a \pi(a|q)^2 / |D|^2`, and so at most :math:`|A|^{-2}/|D|^2`. So the
+lemma is qualitatively right, and quantitatively vacuous for an LLM.
 """
 
 from collections.abc import Callable

@@ -11,7 +11,7 @@ responses be right, with returns 0 and 1. Of the value, the regularized optimum 
 
 The second inequality is strict for :math:`m > 1`. So Proposition 2 has a valid bound, and the better
 one. The experiment of Lemma 5 shows how far it is from B. The ratio tends to 1 along a sequence. For
-large lambda it is far from 1, since :math:`B \le 1` while the bound grows without end.
+large :math:`\lambda` it is far from 1, since :math:`B \le 1` while the bound grows without end.
 """
 
 from fractions import Fraction

@@ -1,8 +1,8 @@
 r"""The entropy-regularized token MDP on a complete tree, shared by AEnt's statements.
 
 A response y has h tokens, and each transition appends a token. The policy is tabular softmax. A
-response has the return R(y), since rewards on the way only shift values along a path. The
-probability of visiting a state s is d(s).
+response has the return :math:`R(y)`, since rewards on the way only shift values along a path. The
+probability of visiting a state s is :math:`d(s)`.
 
 .. math::
 

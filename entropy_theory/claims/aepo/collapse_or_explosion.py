@@ -6,12 +6,12 @@ the exact objective :math:`J + \lambda H` at one state with 0/1 rewards, m right
 At its stationary policy the entropy is within a tenth of log n of log m (collapsed onto the right
 answers) or of log n (uniform). This is false. The stationary policy is
 :math:`\operatorname{softmax}(R/\lambda)`, and its entropy passes through every value between log m and
-log n as lambda grows.
+log n as :math:`\lambda` grows.
 
 What holds instead is exact: :math:`\operatorname{softmax}(R/\lambda)` is stationary for
 :math:`J + \lambda H`, and its entropy is strictly between log m and log n. So a constant coefficient
-does hold a moderate entropy. Its value depends on lambda, m and n, and so changes from prompt to
-prompt.
+does hold a moderate entropy. Its value depends on :math:`\lambda`, m and n, and so changes from prompt
+to prompt.
 """
 
 from fractions import Fraction

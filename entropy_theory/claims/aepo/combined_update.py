@@ -1,7 +1,7 @@
 r"""AEPO, Eq. 1: GRPO and tempered REINFORCE together. When does the sum raise entropy?
 
 The expected GRPO step is :math:`\kappa \nabla p` (`extension.group-normalization-gain`), so its entropy
-rate is :math:`\kappa F(1)`. To first order the update of Eq. 1 with weight alpha has the rate
+rate is :math:`\kappa F(1)`. To first order the update of Eq. 1 with weight :math:`\alpha` has the rate
 
 .. math::
 
@@ -9,9 +9,9 @@ rate is :math:`\kappa F(1)`. To first order the update of Eq. 1 with weight alph
 
 F is the rate of Theorem 4.3. The paper writes of this theorem: "If the policy entropy begins to
 collapse ..., we can counteract this downward trend by performing updates using REINFORCE policy
-gradient of high-temperature samples". It is read as a statement that some weight alpha turns the fall
-into a rise. But :math:`F(T) > F(1)` is not enough. F(T) may be negative at every T, and then no
-:math:`\alpha \ge 0` raises entropy.
+gradient of high-temperature samples". It is read as a statement that some weight :math:`\alpha` turns
+the fall into a rise. But :math:`F(T) > F(1)` is not enough. :math:`F(T)` may be negative at every T,
+and then no :math:`\alpha \ge 0` raises entropy.
 
 The repair is exact. Where :math:`F(1) < 0`, :math:`\kappa > 0` and :math:`\alpha \ge 0`, the rate is
 positive exactly if :math:`F(T) > 0` (so :math:`T > T_0`) and :math:`\alpha > \kappa |F(1)|/F(T)`. The

@@ -1,6 +1,6 @@
 r"""AEPO, Eq. 6: the gradient of entropy along a logit step is minus a covariance.
 
-For every z in R^n and every direction dz,
+For every z in :math:`R^n` and every direction dz,
 
 .. math::
 
@@ -8,8 +8,8 @@ For every z in R^n and every direction dz,
     -\operatorname{Cov}_\pi(dz, \log \pi) = -\operatorname{Cov}_\pi(dz, z).
 
 It is exact. The paper passes through two log-ratio forms that hold only to first order, and the
-gradient itself makes them unnecessary. In its last line z_k(a|s) should be z_k(s, a). Theorem 4.3a
-bounds the distance from the entropy after a finite step.
+gradient itself makes them unnecessary. In its last line z_k(a|s) should be :math:`z_k(s, a)`. Theorem
+4.3a bounds the distance from the entropy after a finite step.
 """
 
 from collections.abc import Callable

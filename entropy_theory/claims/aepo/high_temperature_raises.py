@@ -5,13 +5,13 @@ a uniform policy). This is false. With one correct answer that is the likeliest,
 every temperature. Then F is :math:`-\pi^T(a^*)(c_{a^*} - C)`, and c is largest at the likeliest action.
 Corollary 4.4 is about an increase relative to :math:`T = 1`, which need not be an increase.
 
-The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let :math:`w = c - C` on A*, with sum
-S and with W the sum of its negative parts, and let R be the range of the correct logits. Leave out the
-policies with :math:`c = C` on all of A*, where F is zero. Then :math:`F(T) > 0` for :math:`T > 1` under
-any of three conditions: :math:`F(1) > 0`, all actions are correct, or :math:`S < 0` and
-:math:`T > R W/|S|`.
+The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let :math:`w = c - C` on :math:`A^*`,
+with sum S and with W the sum of its negative parts, and let R be the range of the correct logits. Leave
+out the policies with :math:`c = C` on all of :math:`A^*`, where F is zero. Then :math:`F(T) > 0` for
+:math:`T > 1` under any of three conditions: :math:`F(1) > 0`, all actions are correct, or :math:`S < 0`
+and :math:`T > R W/|S|`.
 
-:math:`S < 0`, that the mean of c over A* is below C, is also necessary
+:math:`S < 0`, that the mean of c over :math:`A^*` is below C, is also necessary
 (`extension.sign-change-temperature`). :math:`F(1) = 0` would do as well, by a theorem beside the
 kernel's proof. It is not a hypothesis here, since no arithmetic could decide it for an instance.
 """

@@ -5,10 +5,10 @@ With one correct answer that is the less likely of two, :math:`F(T) = \pi^T(a^*)
 every temperature, low ones included. A policy that has not yet found the answer gains entropy from it
 at any T.
 
-The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let :math:`w = c - C` on A*, with W
-the sum of its negative parts. Let D be the distance from the largest correct logit to the nearest
-correct one with :math:`w < 0`. Leave out the policies with :math:`c = C` on all of A*. Then
-:math:`F(T) < 0` for :math:`T < 1` under any of three conditions: :math:`F(1) < 0`, all actions are
+The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let :math:`w = c - C` on :math:`A^*`,
+with W the sum of its negative parts. Let D be the distance from the largest correct logit to the
+nearest correct one with :math:`w < 0`. Leave out the policies with :math:`c = C` on all of :math:`A^*`.
+Then :math:`F(T) < 0` for :math:`T < 1` under any of three conditions: :math:`F(1) < 0`, all actions are
 correct, or :math:`W e^{-D/T} < \max_{A^*} w`.
 
 The last condition holds for all small T exactly if :math:`\max_{A^*} c > C`. So it does if the

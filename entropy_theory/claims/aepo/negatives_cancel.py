@@ -1,7 +1,7 @@
 r"""AEPO, Section 6.2: negative samples counteract the entropy effect of the positive ones.
 
-The centered advantage on samples of pi^T is :math:`1_{A^*} - P_T`, and :math:`w_a = c_a - C` as in
-Theorem 4.3. The first-order entropy effects of the positive and the negative samples are
+The centered advantage on samples of :math:`\pi^T` is :math:`1_{A^*} - P_T`, and :math:`w_a = c_a - C`
+as in Theorem 4.3. The first-order entropy effects of the positive and the negative samples are
 
 .. math::
 
@@ -13,10 +13,11 @@ The statement is that E- has the opposite sign of E+. It is false, and at :math:
 effect of the positives.
 
 The repair is about *including* the negatives. They change the rate by
-:math:`(E_+ + E_-) - F(T) = -P_T F_{\text{all}}(T)`, where F_all is the rate of the face where every
-action is right. This has the sign of :math:`1 - T`. It lowers entropy for :math:`T > 1` and raises it
-for :math:`T < 1`, always against the temperature. On a solved state (:math:`P_T = 1`) it cancels all of
-F(T). Elsewhere it may cancel a part, reinforce F(T) or overturn its sign.
+:math:`(E_+ + E_-) - F(T) = -P_T F_{\text{all}}(T)`, where :math:`F_{\text{all}}` is the rate of the
+face where every action is right. This has the sign of :math:`1 - T`. It lowers entropy for
+:math:`T > 1` and raises it for :math:`T < 1`, always against the temperature. On a solved state
+(:math:`P_T = 1`) it cancels all of :math:`F(T)`. Elsewhere it may cancel a part, reinforce :math:`F(T)`
+or overturn its sign.
 """
 
 from entropy_theory import verification as vf

@@ -1,4 +1,4 @@
-r"""AEPO, Section 4.1: high temperature counteracts a collapse. True, after a time like e^{D/T}.
+r"""AEPO, Section 4.1: high temperature counteracts a collapse. True, after a time like :math:`e^{D/T}`.
 
 On the solved face all m answers are right. With :math:`q = \operatorname{softmax}(z)` and
 :math:`q^T = \operatorname{softmax}(z/T)` the step is :math:`dz = \eta (q^T - q)` with :math:`T > 1` and
@@ -12,13 +12,14 @@ On the solved face all m answers are right. With :math:`q = \operatorname{softma
 
 For :math:`m = 2` it also falls by at least :math:`\eta c(D)/(T + \eta)`. Here :math:`c(D) = 2 (1 -
 e^{-D(1 - 1/T)}) / ((1 + e^{-D/T})(1 + e^{-D}))`, which increases with D. So the number N of steps from
-the gap D down to D_N obeys
+the gap D down to :math:`D_N` obeys
 
 .. math::
 
     T/(2 \eta) (e^{D/T} - e^{D_N/T}) \le N \le (T + \eta)/(\eta c(D_N)) (e^{D/T} - e^{D_N/T}).
 
-A policy that collapsed does revive, after a time exponential in its log-odds over T_high.
+A policy that collapsed does revive, after a time exponential in its log-odds over
+:math:`T_{\text{high}}`.
 """
 
 from fractions import Fraction

@@ -3,8 +3,8 @@ behavior".
 
 The reward is :math:`p = \pi(A^*)`. The statement is :math:`p' \ge p` after an expected step, at every
 temperature and learning rate. The expected step :math:`d = 1_{A^*} \pi^T - P_T \pi` with
-:math:`P_T = \pi^T(A^*)` moves p at the rate <grad p, d>. With q^T and q the policies pi^T and pi given
-A*,
+:math:`P_T = \pi^T(A^*)` moves p at the rate <grad p, d>. With :math:`q^T` and q the policies
+:math:`\pi^T` and :math:`\pi` given :math:`A^*`,
 
 .. math::
 
@@ -20,8 +20,8 @@ The repair is exact for any learning rate. If some action is wrong, p rises stri
 conditions: :math:`T \le 1`, or :math:`p |A^*| \sum_{A^*} q^2 \le 1`. The second holds at every T if
 there is one right answer, or the right answers are equally likely, or :math:`p \le 1/|A^*|`.
 
-In the step the wrong logits all fall. The mean of d over A*, :math:`\mathbb E_q d = P_T (\langle q,
-q^T\rangle - p \langle q, q\rangle)`, is not negative. By Chebyshev's sum inequality,
+In the step the wrong logits all fall. The mean of d over :math:`A^*`, :math:`\mathbb E_q d = P_T
+(\langle q, q^T\rangle - p \langle q, q\rangle)`, is not negative. By Chebyshev's sum inequality,
 :math:`<q, q^T\rangle \ge \langle q, q\rangle` for :math:`T \le 1`, and
 :math:`<q, q^T\rangle \ge 1/|A^*|` for every T. Jensen's inequality then gives
 :math:`\mathbb E_q e^{\eta d} \ge 1`. In the long run :math:`p \to 1` at any temperatures above a

@@ -1,10 +1,11 @@
-r"""Bounds on the temperature T0 at which F(T) changes sign, from the numbers w_a = c_a - C on A*
-alone.
+r"""Bounds on the temperature T0 at which :math:`F(T)` changes sign, from the numbers
+:math:`w_a = c_a - C` on :math:`A^*` alone.
 
 F, c and C are those of Theorem 4.3. With :math:`b = 1/T` and any reference y, :math:`F(T) = -k g(b)`
-with :math:`g(b) = \sum_{A^*} e^{b (z_a - y)} w_a` and :math:`k > 0`. Let S be the sum of w over A*, and
-W the sum of |w_a| over A* where :math:`w_a < 0`. Let R be the range of z on A*, and D the distance from
-the largest z of A* down to the nearest one with :math:`w_a < 0`. Then
+with :math:`g(b) = \sum_{A^*} e^{b (z_a - y)} w_a` and :math:`k > 0`. Let S be the sum of w over
+:math:`A^*`, and W the sum of :math:`|w_a|` over :math:`A^*` where :math:`w_a < 0`. Let R be the range
+of z on :math:`A^*`, and D the distance from the largest z of :math:`A^*` down to the nearest one with
+:math:`w_a < 0`. Then
 
 .. math::
 

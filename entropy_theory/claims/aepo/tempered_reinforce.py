@@ -1,6 +1,6 @@
 r"""The tempered REINFORCE step, its entropy rate and common lemmas, shared by AEPO's statements.
 
-At one state with logits z and correct set A*, :math:`\pi = \operatorname{softmax}(z)` and
+At one state with logits z and correct set :math:`A^*`, :math:`\pi = \operatorname{softmax}(z)` and
 :math:`\pi^T = \operatorname{softmax}(z/T)`. Further, :math:`\bar z = \mathbb E_\pi z`, :math:`c_a =
 \operatorname{Cov}_\pi(z, \delta_a) = \pi_a (z_a - \bar z)` and :math:`C = \operatorname{Cov}_\pi(z,
 \pi) = \mathbb E_\pi c`. The entropy rate per unit learning rate is F:

@@ -1,8 +1,8 @@
 r"""AEPO, Theorem 4.3 (Lemma B.5): how tempered REINFORCE moves entropy.
 
-It is for every z in R^n, correct set A*, temperature :math:`T > 0` and learning rate :math:`\eta > 0`.
-One expected step :math:`d = \eta (1_{A^*} \pi^T - \pi^T(A^*) \pi)` has the first-order entropy change
-eta F(T),
+It is for every z in :math:`R^n`, correct set :math:`A^*`, temperature :math:`T > 0` and learning rate
+:math:`\eta > 0`. One expected step :math:`d = \eta (1_{A^*} \pi^T - \pi^T(A^*) \pi)` has the
+first-order entropy change :math:`\eta F(T)`,
 
 .. math::
 
@@ -12,16 +12,16 @@ eta F(T),
 Here :math:`c_a = \operatorname{Cov}_\pi(z, \delta_a) = \pi_a (z_a - \bar z)`,
 :math:`\bar z = \mathbb E_\pi z` and :math:`C = \operatorname{Cov}_\pi(z, \pi)`, the mean of c.
 
-4.3a, the expansion. The printed "~" is a first order with a remainder, for any eta:
+4.3a, the expansion. The printed "~" is a first order with a remainder, for any :math:`\eta`:
 
 .. math::
 
     |H(z + d) - H(z) - \eta F(T)| \le \tfrac14(1 + \log n) \|d\|^2.
 
 4.3b, the sign. :math:`F(1) < 0` implies :math:`F'(1) > 0`. This is true, exact and strict, but the
-printed proof is incomplete. It uses :math:`C \ge 0` and the monotonicity of pi in z without a word. Its
-number u is undefined if the set A_2 is empty. It shows only :math:`F'(1) \ge 0`. The proof here sets
-:math:`z_+ = \max(\bar z, \max\{z_a : z_a \ge \bar z, c_a < C\})` over all actions. In
+printed proof is incomplete. It uses :math:`C \ge 0` and the monotonicity of :math:`\pi` in z without a
+word. Its number u is undefined if the set :math:`A_2` is empty. It shows only :math:`F'(1) \ge 0`. The
+proof here sets :math:`z_+ = \max(\bar z, \max\{z_a : z_a \ge \bar z, c_a < C\})` over all actions. In
 
 .. math::
 

@@ -1,5 +1,5 @@
-r"""Entropy Mechanism: performance saturates when entropy is used up, at the ceiling R = b - a, H =
-0.
+r"""Entropy Mechanism: performance saturates when entropy is used up, at the ceiling :math:`R = b - a`,
+:math:`H = 0`.
 
 It is read for one prompt under the exact policy gradient. The law through two early policies announces
 a ceiling at :math:`H = 0`. The run should stay below it, judged after two more steps of eight times the

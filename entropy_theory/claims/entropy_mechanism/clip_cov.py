@@ -2,9 +2,10 @@ r"""Entropy Mechanism, Clip-Cov: does zeroing the gradient of high-covariance to
 
 The setting is one state with every action listed. The base rule is the vanilla policy gradient with
 :math:`A = r - \mathbb E r`. Each action has the covariance term :math:`K_a = (\log \pi_a -
-\operatorname{mean})(A_a - \operatorname{mean} A)`. Clip-Cov zeroes the score of actions with K_a in
-[omega_low, omega_high], at random up to a quota. The effect of one action does not depend on which
-others are chosen. Relative to the base rule, the first-order entropy change moves by
+\operatorname{mean})(A_a - \operatorname{mean} A)`. Clip-Cov zeroes the score of actions with
+:math:`K_a` in :math:`[\omega_{\text{low}}, \omega_{\text{high}}]`, at random up to a quota. The effect
+of one action does not depend on which others are chosen. Relative to the base rule, the first-order
+entropy change moves by
 
 .. math::
 
@@ -20,10 +21,10 @@ of 6. The action of weight 3 is right with reward 3, and the advantage has stand
 Repair: it raises entropy if every selected action with a positive advantage has :math:`c_a > C`.
 Selected actions with a negative advantage need no condition.
 
-This is at one state. In a batch of many states the means in K_a are those of the batch, while c and C
-are those of the state. Then a negative advantage is not a guarantee either. A token of probability 0.4
-that is by far the likeliest at its state is below the mean of a confident batch. With a low advantage
-it is selected, although pushing it down raises entropy. The quantity to rank by is
+This is at one state. In a batch of many states the means in :math:`K_a` are those of the batch, while c
+and C are those of the state. Then a negative advantage is not a guarantee either. A token of
+probability 0.4 that is by far the likeliest at its state is below the mean of a confident batch. With a
+low advantage it is selected, although pushing it down raises entropy. The quantity to rank by is
 :math:`A_a (c_a - C)`. Clip-Cov is idle if the band is empty or the quota is 0.
 """
 

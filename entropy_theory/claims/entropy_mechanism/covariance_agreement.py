@@ -11,10 +11,10 @@ raises entropy. The smallest examples with one right answer are weights (1, 1, 2
 :math:`A^* = \{3\}`, and for three actions (1, 4, 5) with :math:`A^* = \{2\}`. With graded rewards (1,
 2, 4) suffices.
 
-With one right answer a* they disagree exactly if :math:`0 < c^* < C`, where
-:math:`c^* = \pi^* (\log \pi^* + H)` and C is the mean of c over the policy. Then a* is likelier than
-:math:`e^{-H}`, but not by enough. The natural gradient lowers entropy and the plain gradient raises it.
-The reverse cannot happen.
+With one right answer :math:`a^*` they disagree exactly if :math:`0 < c^* < C`, where
+:math:`c^* = \pi^* (\log \pi^* + H)` and C is the mean of c over the policy. Then :math:`a^*` is
+likelier than :math:`e^{-H}`, but not by enough. The natural gradient lowers entropy and the plain
+gradient raises it. The reverse cannot happen.
 
 Repair: they agree, strictly, if the reward is ordered like the policy or in the opposite order.
 This covers two actions, and one right answer that is the likeliest or the least likely.

@@ -5,7 +5,7 @@ Lemma 1 has the covariance with the log-probability, :math:`\operatorname{Cov}_\
 entropy follows this one to first order. The abstract's words leave out the "log". They are read as a
 statement that both have the same sign under the natural policy gradient, :math:`dz = \eta A`. There the
 change in logits is the advantage, as the abstract goes on. They need not have it. With one right answer
-a*
+:math:`a^*`
 
 .. math::
 

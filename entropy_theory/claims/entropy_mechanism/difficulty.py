@@ -1,8 +1,9 @@
 r"""Entropy Mechanism, Figure 8 (right): "easier prompts with higher accuracy has higher
 covariances".
 
-It is read in the simplest family in which it can be exact. One right answer has probability p, and n -
-1 wrong ones are equally likely. With :math:`l = \log(p (n - 1)/(1 - p))` the two covariances are
+It is read in the simplest family in which it can be exact. One right answer has probability p, and
+:math:`n - 1` wrong ones are equally likely. With :math:`l = \log(p (n - 1)/(1 - p))` the two
+covariances are
 
 .. math::
 

@@ -1,9 +1,9 @@
 r"""Entropy Mechanism, KL-Cov: penalizing the high-covariance tokens by their KL raises entropy.
 
-The setting is one state. Tokens were sampled from pi_old, the policy is now pi, and
-:math:`r_a = \pi_a / \pi_{\text{old},a}`. KL-Cov selects the actions with the largest :math:`K_a = (\log
-\pi_a - \operatorname{mean})(A_a - \operatorname{mean})`, with means over pi_old. The code adds
-:math:`\beta |\log r_a|` to their loss, which scores them with
+The setting is one state. Tokens were sampled from :math:`\pi_{\text{old}}`, the policy is now
+:math:`\pi`, and :math:`r_a = \pi_a / \pi_{\text{old},a}`. KL-Cov selects the actions with the largest
+:math:`K_a = (\log \pi_a - \operatorname{mean})(A_a - \operatorname{mean})`, with means over
+:math:`\pi_{\text{old}}`. The code adds :math:`\beta |\log r_a|` to their loss, which scores them with
 :math:`-\beta \operatorname{sign}(\log r_a)`. With :math:`c_a = \pi_a (\log \pi_a + H)` and
 :math:`C = \mathbb E c` the first-order entropy change moves by
 
@@ -11,15 +11,16 @@ The setting is one state. Tokens were sampled from pi_old, the policy is now pi,
 
     + \eta \beta \sum_{\text{selected}} \pi_{\text{old},a} \operatorname{sign}(\log r_a) (c_a - C).
 
-So the penalty undoes part of the change since pi_old. It raises entropy where a selected action has
-become likelier with :math:`c_a > C` or rarer with :math:`c_a < C`. It lowers entropy otherwise. A right
-answer with :math:`0 < c_a < C` is a counterexample after a single step of plain policy gradient.
+So the penalty undoes part of the change since :math:`\pi_{\text{old}}`. It raises entropy where a
+selected action has become likelier with :math:`c_a > C` or rarer with :math:`c_a < C`. It lowers
+entropy otherwise. A right answer with :math:`0 < c_a < C` is a counterexample after a single step of
+plain policy gradient.
 
 Repair: it raises entropy if each selected action meets one of two conditions. Either it has become
 likelier and has :math:`c_a > C`, or it has become rarer and is below :math:`e^{-H}`.
 
-Under the natural gradient (`kl-cov-npg`) the Fisher matrix takes the score w_a of an action to the
-logit step :math:`w_a / \pi_a`, up to a constant. So the penalty adds
+Under the natural gradient (`kl-cov-npg`) the Fisher matrix takes the score :math:`w_a` of an action to
+the logit step :math:`w_a / \pi_a`, up to a constant. So the penalty adds
 
 .. math::
 

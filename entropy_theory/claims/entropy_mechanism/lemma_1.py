@@ -1,7 +1,7 @@
-r"""Entropy Mechanism, Lemma 1: the entropy change is minus a covariance of log pi and the logit
+r"""Entropy Mechanism, Lemma 1: the entropy change is minus a covariance of log :math:`\pi` and the logit
 change.
 
-The lemma is a chain of two approximations, for tabular logits z_{s,a}:
+The lemma is a chain of two approximations, for tabular logits :math:`z_{s,a}`:
 
 .. math::
 
@@ -11,9 +11,9 @@ The lemma is a chain of two approximations, for tabular logits z_{s,a}:
 The second one, at each state, is a first order with :math:`|\text{remainder}| \le \tfrac14(1 + \log n)
 \|dz\|^2`.
 
-The first one holds for one token only. From two tokens on it leaves out how the update changes
-which states are visited, a term of first order too. With d(s) the probability of visiting s and
-H(sa) the entropy still to come after token a at s, the correct rate is
+The first one holds for one token only. From two tokens on it leaves out how the update changes which
+states are visited, a term of first order too. With :math:`d(s)` the probability of visiting s and
+:math:`H(sa)` the entropy still to come after token a at s, the correct rate is
 
 .. math::
 

@@ -2,7 +2,7 @@ r"""Entropy Mechanism, Lemma 2: the derivative of a log-probability by a logit.
 
 For a tabular softmax policy :math:`d \log \pi(a|s)/d z_{s,a'} = 1[a = a'] - \pi(a'|s)`, exactly.
 
-It is tested with its remainder, which is exact too. For every step h of the one logit z_{a'},
+It is tested with its remainder, which is exact too. For every step h of the one logit :math:`z_{a'}`,
 
 .. math::
 

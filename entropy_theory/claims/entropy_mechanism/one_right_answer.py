@@ -1,4 +1,4 @@
-r"""The policies with one right answer and n - 1 equally likely wrong ones: an exact curve, not a
+r"""The policies with one right answer and :math:`n - 1` equally likely wrong ones: an exact curve, not a
 law.
 
 With R the probability of the right answer and h the entropy of two outcomes,

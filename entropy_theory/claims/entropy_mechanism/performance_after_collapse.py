@@ -2,9 +2,10 @@ r"""Entropy Mechanism, as reviewed: once entropy is near zero, performance rises
 
 The review names what would settle the bottleneck: a run whose performance "continues to rise
 substantially after entropy has fallen near zero". It is read for one prompt with graded rewards in [0,
-1] under the exact natural policy gradient. After k steps of size eta this has added :math:`t r` to the
-logits, with :math:`t = k \eta`. The statement is for runs in which entropy was at least 1/2 and has
-fallen to 1/20 or less. No later performance is then more than 1/10 above the present one.
+1] under the exact natural policy gradient. After k steps of size :math:`\eta` this has added
+:math:`t r` to the logits, with :math:`t = k \eta`. The statement is for runs in which entropy was at
+least 1/2 and has fallen to 1/20 or less. No later performance is then more than 1/10 above the present
+one.
 
 It fails for weights (1, 100000, 100000) and rewards (1, 1/2, 0). The policy settles on the second
 action (at :math:`t = 12`, H is 0.043 and R 0.50), then on the first (at :math:`t = 40`, R is 0.9999).

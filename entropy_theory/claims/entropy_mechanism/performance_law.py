@@ -1,4 +1,4 @@
-r"""Entropy Mechanism, the law R = -a e^H + b between policy entropy H and performance R.
+r"""Entropy Mechanism, the law :math:`R = -a e^H + b` between policy entropy H and performance R.
 
 It is read exactly: the policies of a training run lie on :math:`R = b - a e^H`. So any three of them
 have :math:`(R_1 - R_0)(x_2 - x_0) = (R_2 - R_0)(x_1 - x_0)` with :math:`x = e^H`. Exact expected

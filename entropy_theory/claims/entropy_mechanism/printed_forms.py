@@ -1,4 +1,5 @@
-"""Entropy Mechanism, takeaway box: R = -a exp(H + b), printed where the text has R = -a exp(H) + b.
+r"""Entropy Mechanism, takeaway box: :math:`R = -a \exp(H + b)`, printed where the text has
+:math:`R = -a \exp(H) + b`.
 
 With :math:`a > 0` the box's form is negative at every entropy, so it cannot be a performance. Its value
 at :math:`H = 0` is :math:`-a e^b`, not the "-a + b" printed two lines below it. In the text's form R is

@@ -15,18 +15,18 @@ only one with an unbounded factor. Since :math:`\log \pi_i \le 0`, the confident
     \operatorname{mean} \operatorname{NLL} = -\operatorname{mean} \log \pi.
 
 This is proved for every batch: if :math:`\operatorname{mean} \operatorname{NLL} \cdot \max(A -
-\operatorname{mean} A)` is below the threshold omega_low, every selected token is unlikelier than the
-(geometric) mean and has a below-average advantage. So the methods spare rare tokens from being pushed
-down.
+\operatorname{mean} A)` is below the threshold :math:`\omega_{\text{low}}`, every selected token is
+unlikelier than the (geometric) mean and has a below-average advantage. So the methods spare rare tokens
+from being pushed down.
 
 With groups of 8 the advantage is at most :math:`\sqrt{7} = 2.65`. Qwen2.5-7B at the start has a mean
 NLL of 0.36. With a mean advantage near 0 (above -0.13) and :math:`\omega_{\text{low}} = 1`, no other
 token can be selected. The hypothesis fails for batches of high entropy (with these advantages, mean NLL
 above 0.38).
 
-Clip-Cov is idle where no token lies in [omega_low, omega_high], and where its quota floor(r N) is
-0. For :math:`r = 2e-4` these are batches of fewer than 5000 tokens. Code that takes at least one token
-is never idle for this reason.
+Clip-Cov is idle where no token lies in :math:`[\omega_{\text{low}}, \omega_{\text{high}}]`, and where
+its quota :math:`\lfloor r N \rfloor` is zero. For r = 0.0002 these are batches of fewer than 5000
+tokens. Code that takes at least one token is never idle for this reason.
 """
 
 from collections.abc import Iterator

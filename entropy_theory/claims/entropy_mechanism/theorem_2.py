@@ -1,11 +1,11 @@
-r"""Entropy Mechanism, Theorem 2: under the natural policy gradient entropy moves by -eta Cov(log pi,
-A).
+r"""Entropy Mechanism, Theorem 2: under the natural policy gradient entropy moves by -eta Cov(log
+:math:`\pi`, A).
 
 The natural gradient divides by the Fisher information of the responses. For tabular logits it is
 block-diagonal, with :math:`d(s) (\operatorname{diag} \pi - \pi \pi^T)` at state s, and the gradient
 there is :math:`d(s) \pi A`. So :math:`dz = \eta A` solves for the step at every state, with no factor
-d(s), for responses of any length. Other solutions, such as that of the pseudo-inverse, differ by a
-constant per state, which softmax ignores. Hence, at every state and for every :math:`\eta > 0`,
+:math:`d(s)`, for responses of any length. Other solutions, such as that of the pseudo-inverse, differ
+by a constant per state, which softmax ignores. Hence, at every state and for every :math:`\eta > 0`,
 
 .. math::
 

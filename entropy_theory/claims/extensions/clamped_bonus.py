@@ -1,10 +1,10 @@
 r"""Extension: a bonus on the clamped entropy never lowers the full entropy, to first order.
 
-K is the kept set, a top set of pi with all its ties, so that every removed action is less likely than
-every kept one. Its probability is :math:`P = \pi(K)`, and :math:`\tilde\pi = \pi/P` on K has the
-entropy H~. With K held fixed, :math:`d\tilde H/dz_a = -\tilde S_a` on K, with
+K is the kept set, a top set of :math:`\pi` with all its ties, so that every removed action is less
+likely than every kept one. Its probability is :math:`P = \pi(K)`, and :math:`\tilde\pi = \pi/P` on K
+has the entropy :math:`\tilde H`. With K held fixed, :math:`d\tilde H/dz_a = -\tilde S_a` on K, with
 :math:`\tilde S_a = \tilde\pi_a u_a` and :math:`u = \log \tilde\pi + \tilde H`. So a vanilla step of
-strength eta lambda changes the full entropy at first order by
+strength :math:`\eta \lambda` changes the full entropy at first order by
 :math:`\eta \lambda \sum_K S_a \tilde S_a`, with :math:`S_a = \pi_a (\log \pi_a + H)`. With
 :math:`D = H + \log P - \tilde H`,
 

@@ -1,6 +1,6 @@
 r"""Extension: two prompts that share a parameter may keep their entropy for ever.
 
-There are two prompts of two answers, the first one right. One parameter theta gives the logits
+There are two prompts of two answers, the first one right. One parameter :math:`\theta` gives the logits
 :math:`(\theta, 0)` of one prompt and :math:`(b - \theta, 0)` of the other, with :math:`b > 0`. So
 :math:`p_1 = \sigma(\theta)` and :math:`p_2 = \sigma(b - \theta)`, and a gain at one prompt is a loss at
 the other. :math:`J = (p_1 + p_2)/2` has the slope
@@ -18,15 +18,15 @@ It points to :math:`\theta = b/2`, where J is largest, :math:`J(b/2) = \sigma(b/
 
     f(d) = e u (u^2 - 1)(e^2 - 1) / (2 (1 + e u)^2 (u + e)^2),
 
-and f(d) is between c d and d/4 for :math:`0 \le d \le d_0`. So exact policy gradient tends to b/2 from
-every start, for learning rates up to 4 without a finite sum. Both entropies tend to
+and :math:`f(d)` is between c d and d/4 for :math:`0 \le d \le d_0`. So exact policy gradient tends to
+b/2 from every start, for learning rates up to 4 without a finite sum. Both entropies tend to
 :math:`h(\sigma(b/2)) > 0 = \log |A^*|`.
 
 For one state with its own logits, three facts hold (`extension.varying-step-sizes`,
 `extension.entropy-ceiling`): :math:`p_k \to 1`, :math:`\limsup H_k \le \log |A^*|`, and no entropy
 exceeds the ceiling of the start. All three fail here, although J never falls and no parameters are
-better. Started at a large theta, prompt 1 loses reward and regains entropy at every step. So these
-limits are not to be expected of a network where prompts conflict.
+better. Started at a large :math:`\theta`, prompt 1 loses reward and regains entropy at every step. So
+these limits are not to be expected of a network where prompts conflict.
 """
 
 from __future__ import annotations

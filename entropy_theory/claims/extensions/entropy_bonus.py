@@ -1,9 +1,9 @@
 r"""Extension: an entropy bonus with vanilla gradient steps, and how large they may be.
 
-The bonus lambda H and a step of size eta move logits by :math:`dz = -c S`, with
+The bonus :math:`\lambda H` and a step of size :math:`\eta` move logits by :math:`dz = -c S`, with
 :math:`c = \eta \lambda` and :math:`S = \pi (\log \pi + H) = -\nabla H`. To first order entropy rises by
-:math:`c \|S\|^2 \ge 0`, which is zero only where pi is uniform. Exactly, entropy never falls, at any
-policy, as long as
+:math:`c \|S\|^2 \ge 0`, which is zero only where :math:`\pi` is uniform. Exactly, entropy never falls,
+at any policy, as long as
 
 .. math::
 

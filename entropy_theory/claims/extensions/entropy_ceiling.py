@@ -1,17 +1,19 @@
-r"""Extension: tempered REINFORCE cannot hold entropy above log|A*| at temperatures above a bound.
+r"""Extension: tempered REINFORCE cannot hold entropy above :math:`\log|A^*|` at temperatures above a
+bound.
 
 The setting is one state with n actions, :math:`m = |A^*| < n` of them right. The steps are exact
-expected steps of AEPO's update, with any temperatures T_k in [T_low, T_high], any
-:math:`\eta, \alpha > 0` and any GRPO weights :math:`\kappa_k \ge 0`:
+expected steps of AEPO's update, with any temperatures :math:`T_k` in
+:math:`[T_{\text{low}}, T_{\text{high}}]`, any :math:`\eta, \alpha > 0` and any GRPO weights
+:math:`\kappa_k \ge 0`:
 
 .. math::
 
     dz = \eta (\kappa \pi (1_{A^*} - p) + \alpha (1_{A^*} \pi^T - P_T \pi)),\quad p = \pi(A^*), P_T =
     \pi^T(A^*).
 
-Let :math:`\Phi = \operatorname{mean}_{A^*} z - \max_{\text{wrong}} z`. Then Phi never decreases, and
-:math:`1 - p \le ((n - m)/m) e^{-\Phi}`. With :math:`e = ((n - m)/m) e^{-\Phi_0} \le (n - m)/n` every
-later entropy is at most the ceiling
+Let :math:`\Phi = \operatorname{mean}_{A^*} z - \max_{\text{wrong}} z`. Then :math:`\Phi` never
+decreases, and :math:`1 - p \le ((n - m)/m) e^{-\Phi}`. With
+:math:`e = ((n - m)/m) e^{-\Phi_0} \le (n - m)/n` every later entropy is at most the ceiling
 
 .. math::
 

@@ -8,10 +8,10 @@ entropy of two outcomes,
     h(R) \le H \le h(R) + R \log m + (1 - R) \log(n - m).
 
 Both ends are tight, and every value between is attained, since :math:`H = h(R) + R H(. | \text{ right})
-+ (1 - R) H(. | \text{ wrong})`. The two conditional entropies range freely over [0, log m] and [0,
-log(n - m)]. So entropy does not determine performance (with two actions it leaves R or 1 - R), and
-:math:`R = 1` leaves any H in [0, log m]. The upper end is the curve on which symmetric runs stay
-(`extension.symmetric-curve`).
++ (1 - R) H(. | \text{ wrong})`. The two conditional entropies range freely over [0, log m] and
+:math:`[0, \log(n - m)]`. So entropy does not determine performance (with two actions it leaves R or 1 -
+R), and :math:`R = 1` leaves any H in [0, log m]. The upper end is the curve on which symmetric runs
+stay (`extension.symmetric-curve`).
 """
 
 import numpy as np

@@ -1,7 +1,8 @@
 r"""Extension: the exact change of entropy by a logit step of any size.
 
-After the step d, pi' is proportional to :math:`\pi e^d`. Let :math:`w = \pi'/\pi = e^{d - \psi}` with
-:math:`\psi = \log \mathbb E_\pi[e^d]`, and let pi_t be proportional to :math:`\pi e^{td}`.
+After the step d, :math:`\pi'` is proportional to :math:`\pi e^d`. Let
+:math:`w = \pi'/\pi = e^{d - \psi}` with :math:`\psi = \log \mathbb E_\pi[e^d]`, and let :math:`\pi_t`
+be proportional to :math:`\pi e^{td}`.
 
 .. math::
 

@@ -1,8 +1,8 @@
 r"""Extension of AEnt, Proposition 1 (I): how far entropy bounds the policy gradient, with best
 constants.
 
-It is for every tree of responses of any length and any number of tokens, returns R(y) in [0, 1] and
-tabular softmax logits. With V the expected return and H the entropy of the response,
+It is for every tree of responses of any length and any number of tokens, returns :math:`R(y)` in [0, 1]
+and tabular softmax logits. With V the expected return and H the entropy of the response,
 
 .. math::
 
@@ -13,10 +13,11 @@ No constant is smaller, since equality holds for one token, :math:`\pi = (1/2, 1
 :math:`R = (1, 0)`. In bits the first one is :math:`\|\nabla V\|_1 \le H/2`. AEnt prints the constant 2.
 Means over prompts only average both sides.
 
-Proof. The gradient's block at a state s is d(s) v with :math:`v_a = \pi_a (Q_a - V)`. Let
+Proof. The gradient's block at a state s is :math:`d(s) v` with :math:`v_a = \pi_a (Q_a - V)`. Let
 :math:`P = \pi(Q > V)`. The positive entries of v add up to m, the negative ones to -m, and
 :math:`m \le P (1 - P)`, as :math:`0 \le Q \le 1`. So :math:`\|v\|_1 = 2m`, :math:`\|v\|_2 \le \sqrt2 m`
-and :math:`\|v\|_\infty \le m`. The entropy H(s) is at least that of the event :math:`Q > V`, and
+and :math:`\|v\|_\infty \le m`. The entropy :math:`H(s)` is at least that of the event :math:`Q > V`,
+and
 
 .. math::
 

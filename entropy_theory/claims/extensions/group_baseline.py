@@ -1,9 +1,9 @@
 r"""Extension of AEnt, Section 4.1: with a group baseline unsampled tokens all change alike.
 
-At one state a batch of sampled tokens k_i has weights w_i that sum to zero (advantages minus their
-mean, as in GRPO). The step is :math:`dz = c \sum_i w_i (e_{k_i} - \pi)`, so an unsampled logit moves by
-:math:`-c \pi_a \sum w = 0`. Every unsampled token's log-probability then changes by -log Z, for steps
-of any size:
+At one state a batch of sampled tokens :math:`k_i` has weights :math:`w_i` that sum to zero (advantages
+minus their mean, as in GRPO). The step is :math:`dz = c \sum_i w_i (e_{k_i} - \pi)`, so an unsampled
+logit moves by :math:`-c \pi_a \sum w = 0`. Every unsampled token's log-probability then changes by -log
+Z, for steps of any size:
 
 .. math::
 

@@ -1,8 +1,8 @@
 r"""Extension of AEPO and the Entropy Mechanism to shared parameters: when the tabular sign survives.
 
 The logits of many states depend on shared parameters with the Jacobian J. The parameters make a step
-along J^T g, where g is the step in a table. With the kernel :math:`K = J J^T` and G the gradient of the
-(weighted) entropy of the states in the logits, entropy moves at the rate
+along :math:`J^T g`, where g is the step in a table. With the kernel :math:`K = J J^T` and G the
+gradient of the (weighted) entropy of the states in the logits, entropy moves at the rate
 
 .. math::
 

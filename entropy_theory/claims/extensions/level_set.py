@@ -16,9 +16,9 @@ a network and responses of any length.
 
 A step of finite size leaves the level set by no more than its square. At one state with n tabular
 logits, :math:`|H(z + d) - H(z)| \le \tfrac12(5/8 + \tfrac15 \log n) |d|^2` along
-:math:`d = \eta \text{ step}`, for any eta. The first order is gone, and the rest is at most that of any
-step (`extension.remainder-constant`). A controller that projects exactly at every step has to take back
-this drift, which per step is of order eta^2.
+:math:`d = \eta \text{ step}`, for any :math:`\eta`. The first order is gone, and the rest is at most
+that of any step (`extension.remainder-constant`). A controller that projects exactly at every step has
+to take back this drift, which per step is of order :math:`\eta^2`.
 
 The claim is searched at one state with tabular logits and graded rewards. Both sides are multiplied
 by <h, h>, so that nothing is divided where the policy is uniform.

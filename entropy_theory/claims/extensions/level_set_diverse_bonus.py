@@ -9,8 +9,9 @@ the entropy to first order by the bonus's coefficient,
     \text{step } = g + c b,\quad c = -\langle h, g\rangle/\langle h, b\rangle.
 
 The reward then moves at the rate :math:`G/\langle h, b\rangle` with :math:`G = |g|^2 \langle h,
-b\rangle - \langle h, g\rangle \langle g, b\rangle`. Let q be pi given a right answer, v be pi given a
-wrong one, :math:`u = \log q + H(q)` and :math:`w = \log v + H(v)`. Then G is never negative:
+b\rangle - \langle h, g\rangle \langle g, b\rangle`. Let q be :math:`\pi` given a right answer, v be
+:math:`\pi` given a wrong one, :math:`u = \log q + H(q)` and :math:`w = \log v + H(v)`. Then G is never
+negative:
 
 .. math::
 

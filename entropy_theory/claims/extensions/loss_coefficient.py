@@ -1,8 +1,8 @@
 r"""The rate of entropy under a token loss: one formula for all.
 
-An update rule is a coefficient s_a of :math:`\nabla \log \pi(a)`. With tokens drawn from the policy
-itself at one state, :math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E c`. The expected step
-is :math:`\pi (s - \mathbb E s)`, and
+An update rule is a coefficient :math:`s_a` of :math:`\nabla \log \pi(a)`. With tokens drawn from the
+policy itself at one state, :math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E c`. The
+expected step is :math:`\pi (s - \mathbb E s)`, and
 
 .. math::
 

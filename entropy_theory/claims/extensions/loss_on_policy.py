@@ -1,8 +1,8 @@
 r"""Losses of the ratio: which are the same on policy.
 
 Losses of the ratio :math:`r = \pi/\pi_{\text{old}}` have the coefficient A at :math:`r = 1`, for any
-options that are positive, with clips and delta below 1. So on policy they are one loss, plain policy
-gradient (`extension.loss-coefficient`).
+options that are positive, with clips and :math:`\delta` below 1. So on policy they are one loss, plain
+policy gradient (`extension.loss-coefficient`).
 
 They differ in the slope of the coefficient in r. It is A in PPO, CISPO, CE-GPPO, DPPO and SAPO, which
 keeps the expectation right off policy. It is :math:`(k - \lambda) A` in VESPO, -beta in DRO, and 0 in

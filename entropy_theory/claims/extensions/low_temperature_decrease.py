@@ -1,8 +1,8 @@
-r"""Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than T = 1, at every
-T.
+r"""Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than :math:`T = 1`, at
+every T.
 
-F is the rate of `aepo.theorem-4.3a`. For every z in R^n, correct set A* and :math:`0 < T < 1`, if
-:math:`F(1) < 0` and :math:`\pi^T(A^*) \ge \pi(A^*)`, then :math:`F(T) \le F(1)`.
+F is the rate of `aepo.theorem-4.3a`. For every z in :math:`R^n`, correct set :math:`A^*` and
+:math:`0 < T < 1`, if :math:`F(1) < 0` and :math:`\pi^T(A^*) \ge \pi(A^*)`, then :math:`F(T) \le F(1)`.
 
 The corollary's second half has only the first hypothesis. It fails where a low temperature makes right
 answers rare (`aepo.corollary-4.4-low`). The repair is exact and global. With :math:`P_T = \pi^T(A^*)`,

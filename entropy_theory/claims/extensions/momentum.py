@@ -7,9 +7,9 @@ same: with the velocity m and the logits z at hand, step k of such steps is
 
     z + \eta (\beta + \dots + \beta^k) m,
 
-in all beta/(1 - beta) times the last step, 9 times at .9. Along that line entropy falls at every step if
-m is in the order of z. That the last step lowered entropy is not enough: the line may lead on from one
-token to another.
+in all :math:`\beta/(1 - \beta)` times the last step, 9 times at .9. Along that line entropy falls at
+every step if m is in the order of z. That the last step lowered entropy is not enough: the line may
+lead on from one token to another.
 """
 
 from fractions import Fraction

@@ -17,10 +17,11 @@ among wrong ones, probabilities stay in proportion. So entropy is a function of 
 
     H = h(p) + p H_{\text{right}} + (1 - p) H_{\text{wrong}}.
 
-Here h is the entropy of two outcomes. H_right and H_wrong are the entropies within right and within
-wrong responses of the *first* policy. Entropy ends at H_right: :math:`|H_t - H_{\text{right}}| \le (3 +
-|H_{\text{wrong}} - H_{\text{right}}|) \sqrt{(1 - p_0)/p_0} e^{-t/2}`. Entropy does not collapse to zero
-unless one response alone is right.
+Here h is the entropy of two outcomes. :math:`H_{\text{right}}` and :math:`H_{\text{wrong}}` are the
+entropies within right and within wrong responses of the *first* policy. Entropy ends at
+:math:`H_{\text{right}}`: :math:`|H_t - H_{\text{right}}| \le (3 + |H_{\text{wrong}} -
+H_{\text{right}}|) \sqrt{(1 - p_0)/p_0} e^{-t/2}`. Entropy does not collapse to zero unless one response
+alone is right.
 """
 
 from fractions import Fraction

@@ -11,7 +11,7 @@ The step d is drawn with the covariance C and comes as often as -d. On average i
 
 This is ``entropy_change.of_noise``. One direction changes entropy by :math:`Q(d)/2 = -\tfrac12
 \mathbb E_\pi[(1 + \log \pi + H) u^2]` with :math:`u = d - \mathbb E_\pi d`. The displacement of the
-policy, Var_pi(d), bounds it for any direction:
+policy, :math:`\operatorname{Var}_\pi(d)`, bounds it for any direction:
 
 .. math::
 

@@ -14,7 +14,7 @@ Without a signal a policy-gradient step is noise. Its covariance in the logits i
 S is the covariance of a sample's score :math:`e_k - \pi` under a coin, and is called score-shaped. Adam
 is without momentum, once its mean squares have settled. Isotropic noise is independent at each logit.
 
-The second orders of entropy follow from moments of pi and of :math:`w = \sqrt{\pi/(1 - \pi)}`.
+The second orders of entropy follow from moments of :math:`\pi` and of :math:`w = \sqrt{\pi/(1 - \pi)}`.
 """
 
 import numpy as np

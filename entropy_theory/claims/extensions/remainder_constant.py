@@ -1,4 +1,4 @@
-r"""Extension: how good the first order is. The best constant in |R| <= (K_n/2) ||d||^2.
+r"""Extension: how good the first order is. The best constant in :math:`|R| \le (K_n/2) \|d\|^2`.
 
 Let :math:`R = H(z + d) - H(z) + \operatorname{Cov}(z, d)`. For every n, policy and step
 

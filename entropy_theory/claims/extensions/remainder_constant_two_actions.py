@@ -1,4 +1,5 @@
-r"""Extension: for two actions the best constant in the remainder of the first order is K_2 = 1/2.
+r"""Extension: for two actions the best constant in the remainder of the first order is
+:math:`K_2 = 1/2`.
 
 :math:`R = H(z + d) - H(z) + \operatorname{Cov}(z, d)` depends on the gap :math:`x = z_1 - z_2` alone.
 Along it, with :math:`s = \pi_1`,

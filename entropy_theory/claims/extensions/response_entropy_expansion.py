@@ -2,8 +2,8 @@ r"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses to fir
 bound.
 
 A response has h tokens out of n, with tabular logits z and any step d of them. Let
-:math:`D = \max_s \|d_s\|_2^2` over the states, d(s) the probability of visiting s, and H(sa) the
-entropy to come after token a. Then
+:math:`D = \max_s \|d_s\|_2^2` over the states, :math:`d(s)` the probability of visiting s, and
+:math:`H(sa)` the entropy to come after token a. Then
 
 .. math::
 
@@ -12,8 +12,9 @@ entropy to come after token a. Then
 
 This is the repaired Lemma 1 with its remainder. For one token it is the bound at one state.
 
-Proof, along z + t d, with responses y as actions. Let :math:`S(y) = \sum_t (d_t - \mathbb E d_t)` be
-the score of y, and Q(y) the sum of Var(d) over the states of y. Then
+Proof, along :math:`z + t d`, with responses y as actions. Let
+:math:`S(y) = \sum_t (d_t - \mathbb E d_t)` be the score of y, and :math:`Q(y)` the sum of
+:math:`\operatorname{Var}(d)` over the states of y. Then
 
 .. math::
 

@@ -1,8 +1,8 @@
 r"""Extension of AEPO, section 4.2: up to which temperature tempered REINFORCE improves the reward.
 
-It is exact to first order, for any z in R^n and A*. As in `aepo.reward-improvement`,
-:math:`p = \pi(A^*)`, q and q^T are pi and pi^T given A*, and :math:`d = 1_{A^*} \pi^T - P_T \pi` is the
-step. The rate of the reward per correct tempered sample,
+It is exact to first order, for any z in :math:`R^n` and :math:`A^*`. As in `aepo.reward-improvement`,
+:math:`p = \pi(A^*)`, q and :math:`q^T` are :math:`\pi` and :math:`\pi^T` given :math:`A^*`, and
+:math:`d = 1_{A^*} \pi^T - P_T \pi` is the step. The rate of the reward per correct tempered sample,
 
 .. math::
 
@@ -10,10 +10,10 @@ step. The rate of the reward per correct tempered sample,
     \langle q, q\rangle) + \sum_{\text{wrong}} \pi^2\},
 
 does not increase with T. At :math:`T \le 1` it is at least :math:`p (1 - p)^2 \langle q, q\rangle + p
-\sum_{\text{wrong}} \pi^2 > 0`. So there is a T_R in (1, inf] such that the step raises p, to first
-order, exactly for :math:`T < T_R`. It is infinite exactly if :math:`(1 - p)/|A^*| + \sum_{\text{wrong}}
-\pi^2 \ge p (1 - p) \langle q, q\rangle`. These two are theorems beside the statement's, in its proof
-file.
+\sum_{\text{wrong}} \pi^2 > 0`. So there is a :math:`T_R` in (1, inf] such that the step raises p, to
+first order, exactly for :math:`T < T_R`. It is infinite exactly if :math:`(1 - p)/|A^*| +
+\sum_{\text{wrong}} \pi^2 \ge p (1 - p) \langle q, q\rangle`. These two are theorems beside the
+statement's, in its proof file.
 """
 
 from fractions import Fraction

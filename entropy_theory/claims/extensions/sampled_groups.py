@@ -1,8 +1,8 @@
 r"""Extension of AEPO, section 3.1: mean and variance of a sampled group's policy gradient.
 
-A group has G independent responses a_i of one state with rewards r(a_i). There are three advantages
-A_i: the reward itself, the reward less the group's mean (GRPO without the division, Dr. GRPO), or less
-the mean of the other members (leave-one-out, RLOO). The estimate is
+A group has G independent responses :math:`a_i` of one state with rewards :math:`r(a_i)`. There are
+three advantages :math:`A_i`: the reward itself, the reward less the group's mean (GRPO without the
+division, Dr. GRPO), or less the mean of the other members (leave-one-out, RLOO). The estimate is
 :math:`g = (1/G) \sum_i A_i (\delta_{a_i} - \pi)`. Take any direction u of the logits, with
 :math:`x = u - \mathbb E u`, :math:`y = r - \mathbb E r` and :math:`c = \operatorname{Cov}(r, u)`, the
 slope of the expected reward along u. Exactly, and for any rewards,

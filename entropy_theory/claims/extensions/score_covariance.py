@@ -1,9 +1,9 @@
 r"""Extension of the Entropy Mechanism, Lemma 1: entropy's rate for any differentiable
 parametrization.
 
-At one state the logits depend on parameters theta in any differentiable way, such as a network's. The
-score :math:`\nabla \log \pi_a` is the gradient of the log-probability in the parameters. For any motion
-dtheta,
+At one state the logits depend on parameters :math:`\theta` in any differentiable way, such as a
+network's. The score :math:`\nabla \log \pi_a` is the gradient of the log-probability in the parameters.
+For any motion dtheta,
 
 .. math::
 

@@ -1,8 +1,8 @@
 r"""Extension: a forecast of the entropy change by any update rule, token by token.
 
-At one state a rule gives token i (action a_i, weight w_i) the score s_i. Its state terms have the
-coefficients lambda (entropy), kappa (clamped entropy of a kept set K) and beta (KL to a reference rho).
-With :math:`l = \log(\pi/\rho)` the step
+At one state a rule gives token i (action :math:`a_i`, weight w_i) the score :math:`s_i`. Its state
+terms have the coefficients :math:`\lambda` (entropy), :math:`\kappa` (clamped entropy of a kept set K)
+and :math:`\beta` (KL to a reference rho). With :math:`l = \log(\pi/\rho)` the step
 
 .. math::
 
@@ -17,7 +17,7 @@ changes entropy, with :math:`S = \pi (\log \pi + H)` and its mean :math:`\bar S 
     \sum S \pi (l - \mathbb E l) \}
 
 up to :math:`\tfrac14(1 + \log n) \|d\|^2`. So the forecast is a sum over tokens. A penalty on the KL
-has :math:`\beta < 0`. The step is eta times the gradient of
+has :math:`\beta < 0`. The step is :math:`\eta` times the gradient of
 
 .. math::
 

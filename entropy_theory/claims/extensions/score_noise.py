@@ -12,11 +12,12 @@ One action has probability p, and each of the :math:`m = n - 1` others has q, so
 
     \text{Adam}\quad p e D (w_1 - w_2)(e w_1 + p w_2) - [1 - p e (w_1 - w_2)^2]/2.
 
-The mean square displacement of the centered logits is n - 1 under isotropic noise, and
+The mean square displacement of the centered logits is :math:`n - 1` under isotropic noise, and
 :math:`1 - \sum \pi^2` under SGD's. Per unit of it, SGD's noise raises a peaked policy's entropy more.
 In the limit of large D this is :math:`(n + 2)/4` times as much, or 8.5 times for 32 actions. Per step
 of one learning rate it raises it less, because SGD's steps are short there. Per displacement of the
-policy, Var_pi(d), all shapes are within the bounds of `extension.noise-any-shape`.
+policy, :math:`\operatorname{Var}_\pi(d)`, all shapes are within the bounds of
+`extension.noise-any-shape`.
 """
 
 from typing import Any

@@ -9,8 +9,10 @@ For every z, every step d, u = d - E_pi[d], rho = max d - min d:
 
     |R| \le \rho^3 (2 + 7 \log n) / 24.
 
-The quadratic form is Q(d) = -Var(d) - Cov(z, u^2). Along z + t d the third derivative is, in joint
-cumulants, H''' = -2 E[u^3] - E[l u^3] + 3 E[l u] E[u^2] with l = log pi + H, and E|l| <= 2H, so
+The quadratic form is :math:`Q(d) = -\operatorname{Var}(d) - \operatorname{Cov}(z, u^2)`. Along
+:math:`z + t d` the third derivative is, in joint cumulants, :math:`H''' = -2 \mathbb E[u^3] -
+\mathbb E[l u^3] + 3 \mathbb E[l u] \mathbb E[u^2]` with :math:`l = \log \pi + H`, and
+:math:`E|l| \le 2H`, so
 
 .. math::
 

@@ -1,6 +1,6 @@
 r"""Extension: policy gradient where the prompts' logits share parameters.
 
-There are N prompts of n actions. The logits are linear in d parameters theta,
+There are N prompts of n actions. The logits are linear in d parameters :math:`\theta`,
 :math:`z_q(\theta) = z_q + F_q \theta`, as in a network's last layer. J is the mean over prompts of the
 expected reward, with rewards in [0, 1]. Along any direction v with :math:`x_q = F_q v`,
 
@@ -14,8 +14,8 @@ for exact steps of policy gradient with :math:`\eta_k b^2 \le 1`.
 
 - J never falls: :math:`J(\theta_{k+1}) \ge J(\theta_k) + \eta_k/2 |g_k|^2`. So the sum of
   :math:`\eta_k |g_k|^2` is at most 2.
-- :math:`|g_{k+1}| \ge (1 - \eta_k b^2) |g_k|`, so that :math:`g_k \to 0` if the eta_k have no finite
-  sum.
+- :math:`|g_{k+1}| \ge (1 - \eta_k b^2) |g_k|`, so that :math:`g_k \to 0` if the :math:`\eta_k` have no
+  finite sum.
 
 Only a gradient of zero is promised. `extension.conflicting-prompts` ends at one where the reward is
 below 1 and entropy is left. But let some direction v raise, at every prompt q, each right logit over

@@ -1,7 +1,7 @@
 r"""Extension of AEnt, Proposition 1 (II): the same bound with a smaller constant.
 
-The constant is :math:`\sqrt{h (n - 1)/n}` in place of sqrt(h). It is for a tabular softmax policy over
-n tokens, with h tokens per response, a data set D and any returns.
+The constant is :math:`\sqrt{h (n - 1)/n}` in place of :math:`\sqrt{h}`. It is for a tabular softmax
+policy over n tokens, with h tokens per response, a data set D and any returns.
 
 .. math::
 
@@ -10,7 +10,7 @@ n tokens, with h tokens per response, a data set D and any returns.
 A state's block of the gradient adds up to zero. So an entry g of it has :math:`g^2 \le ((n - 1)/n)`
 times the sum of squares of the block. Equality holds for one token, one right answer and equal
 probabilities of the wrong ones. For :math:`h = 2` and two tokens the factor is 1, so there the bound
-holds without any sqrt(h).
+holds without any :math:`\sqrt{h}`.
 """
 
 from entropy_theory import verification as vf

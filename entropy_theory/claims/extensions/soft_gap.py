@@ -7,10 +7,11 @@ r"""Extension of AEnt, Lemma 6: twice sharper, and then tight.
 
     C_\lambda(q) = (1/|D|^2) \min_s P(s)^2 \min_a \pi(a|s)^2 / P^*(s).
 
-The printed bound has 2 for 4. The printed route bounds KL(pi || pi') by :math:`\|u - c\|_\infty^2/2`,
-and this by :math:`\|u - c\|_2^2/2`. But :math:`\operatorname{KL} \le \operatorname{range}(u)^2/8`, and
-:math:`\operatorname{range}^2 \le 2 \|u - c\|_2^2`. Equality is approached with one state, two tokens,
-pi uniform, returns (1, 0) and lambda tending to infinity.
+The printed bound has 2 for 4. The printed route bounds :math:`\operatorname{KL}(\pi \| \pi')` by
+:math:`\|u - c\|_\infty^2/2`, and this by :math:`\|u - c\|_2^2/2`. But :math:`\operatorname{KL} \le
+\operatorname{range}(u)^2/8`, and :math:`\operatorname{range}^2 \le 2 \|u - c\|_2^2`. Equality is
+approached with one state, two tokens, :math:`\pi` uniform, returns (1, 0) and :math:`\lambda` tending
+to infinity.
 """
 
 from entropy_theory import verification as vf

@@ -7,9 +7,9 @@ r"""Extension of AEnt, Proposition 2: twice sharper in the gradient.
 
 The printed bound has 2 for 4. This is Lemma 5 plus the sharper Lemma 6 (`extension.soft-gap`). Unlike
 there, 4 need not be the best constant, because the two lemmas are not tight together. The bias is tight
-for small lambda, and the gradient's share for large lambda. The best constant is at most
-:math:`8 \log 2 = 5.55`. With it, two answers of returns (1, 0) have equality at the uniform policy and
-:math:`\lambda = 1/(4 \log 2)`.
+for small :math:`\lambda`, and the gradient's share for large :math:`\lambda`. The best constant is at
+most :math:`8 \log 2 = 5.55`. With it, two answers of returns (1, 0) have equality at the uniform policy
+and :math:`\lambda = 1/(4 \log 2)`.
 """
 
 from entropy_theory import verification as vf

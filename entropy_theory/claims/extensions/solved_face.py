@@ -1,10 +1,10 @@
-r"""The solved face: every action that has probability is right, p = pi(A*) = 1.
+r"""The solved face: every action that has probability is right, :math:`p = \pi(A^*) = 1`.
 
 GRPO's step vanishes there. AEPO's tempered REINFORCE is :math:`dz = \eta (q^T - q)`, with
 :math:`q = \operatorname{softmax}(z)` over the m right answers. The ratio :math:`q^T_a / q_a` is
 proportional to :math:`e^{(1/T - 1) z_a}`. Everything follows from three facts.
 
-- The entropy rate F(T) has the sign of :math:`T - 1`, unless q is uniform.
+- The entropy rate :math:`F(T)` has the sign of :math:`T - 1`, unless q is uniform.
 - For :math:`T > 1` the gap between the likeliest answer and every other falls. For :math:`T < 1` it
   grows.
 - For :math:`\eta \le 2` no step changes the order of the logits, and tied logits stay tied.

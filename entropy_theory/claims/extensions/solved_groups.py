@@ -1,10 +1,10 @@
 r"""Extension of AEPO, section 3.1: no sampled group raises entropy once the right answer is
 likeliest.
 
-At one state a single action is right, and it is a likeliest one. In a group of any size the
-advantages sum to zero. That of the right action is not negative, and those of wrong ones are not
-positive. Such advantages are rewards less their mean, divided by their deviation or not, or less
-the mean of the others. The baseline pi drops out, so the group's step is
+At one state a single action is right, and it is a likeliest one. In a group of any size the advantages
+sum to zero. That of the right action is not negative, and those of wrong ones are not positive. Such
+advantages are rewards less their mean, divided by their deviation or not, or less the mean of the
+others. The baseline :math:`\pi` drops out, so the group's step is
 
 .. math::
 

@@ -1,8 +1,8 @@
 r"""Extension: "the coefficients are algorithm-irrelevant" can be pure symmetry.
 
-Start with equal logits among the m right and among the n - m wrong answers of a prompt. Take an
-algorithm that treats actions of a kind alike: permuting the logits of right actions, or of wrong
-ones, permutes its expected update in the same way. In exact steps of any size it stays for ever on
+Start with equal logits among the m right and among the :math:`n - m` wrong answers of a prompt. Take an
+algorithm that treats actions of a kind alike: permuting the logits of right actions, or of wrong ones,
+permutes its expected update in the same way. In exact steps of any size it stays for ever on
 
 .. math::
 

@@ -2,9 +2,9 @@ r"""Extension of AEPO: a collapse that GRPO causes among the right answers is te
 
 At one state with m right answers of n, the steps are exact expected steps of GRPO (weight
 :math:`\kappa \ge 0`) and tempered REINFORCE (:math:`\alpha = 1`) at :math:`T > 1` and
-:math:`\eta \le 2`. The policies pi and pi^T given a right answer are q and q^T. Let R be the range of
-the right logits, the gap between the likeliest and the least likely right answer. Let B be the least
-likely right logit minus the largest wrong one. Two facts are exact.
+:math:`\eta \le 2`. The policies :math:`\pi` and :math:`\pi^T` given a right answer are q and
+:math:`q^T`. Let R be the range of the right logits, the gap between the likeliest and the least likely
+right answer. Let B be the least likely right logit minus the largest wrong one. Two facts are exact.
 
 - B never falls. Every wrong logit falls, and
   :math:`dz_b = \kappa \pi_b (1 - p) + P_T (q^T_b - \pi_b) \ge 0`, as :math:`q^T_b \ge q_b \ge \pi_b` for
@@ -21,9 +21,9 @@ GRPO draws the right answers apart by :math:`e^{-R}` at most. Temperature brings
 So R is bounded, and entropy stays away from zero for any :math:`T > 1`. Moreover :math:`1 - p \to 0`,
 so GRPO fades. Meanwhile the least likely right answer keeps gaining,
 :math:`q^T_b - q_b \ge (e^{-R/T} - e^{-R})/m^2`. Hence :math:`R \to 0` and :math:`H \to \log m` at a
-constant :math:`T > 1`. AEPO's switch stays at T_high while the entropy is below its target, and so
-comes back to every target below log m. But a collapse may last for a time like :math:`e^{R/T}`
-(`aepo.revival-time`).
+constant :math:`T > 1`. AEPO's switch stays at :math:`T_{\text{high}}` while the entropy is below its
+target, and so comes back to every target below log m. But a collapse may last for a time like
+:math:`e^{R/T}` (`aepo.revival-time`).
 """
 
 from collections.abc import Callable

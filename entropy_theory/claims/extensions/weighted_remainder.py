@@ -1,8 +1,8 @@
 r"""Extension: the entropy change to first order, with a remainder that is weighted by the policy.
 
 The bound :math:`\tfrac14(1 + \log n) \|d\|^2` counts all logits alike. In a language model most of the
-151,936 logits belong to tokens that are never sampled. Their displacements make ||d||^2 large without
-an effect on entropy. For any displacement d let :math:`u = d - \mathbb E d`,
+151,936 logits belong to tokens that are never sampled. Their displacements make :math:`\|d\|^2` large
+without an effect on entropy. For any displacement d let :math:`u = d - \mathbb E d`,
 :math:`V = \operatorname{Var}(d) = \mathbb E u^2`, :math:`l = \log \pi + H`,
 :math:`c = \operatorname{Cov}(\log \pi, d)`, :math:`M = \max u` and :math:`\rho = \max d - \min d`. The
 remainder :math:`R = H(z + d) - H(z) + c` satisfies

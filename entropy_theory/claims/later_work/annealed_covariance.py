@@ -12,20 +12,21 @@ The bonus maximizes :math:`V + \lambda H`. Its only stationary policy is
 
     0 < 1 - V = (n - m)/(n - m + m e^{1/\lambda}) \le \lambda \log(n/m).
 
-It is biased at every fixed lambda, and unbiased once lambda is annealed as well.
+It is biased at every fixed :math:`\lambda`, and unbiased once :math:`\lambda` is annealed as well.
 
 The covariance penalty maximizes :math:`V - \beta \operatorname{Cov}_\pi(\log \pi, r)`. Along the logit
-direction 1_{A*} its rate is
+direction :math:`1_{A^*}` its rate is
 
 .. math::
 
     p (1 - p) \{1 - \beta (1 + (1 - 2p) l)\},\quad l = \mathbb E[\log \pi | A^*] - \mathbb E[\log \pi |
     \text{ wrong}].
 
-Here :math:`(1 - 2p) l` is at most log(n - 1). So for :math:`\beta < 1/(1 + \log(n - 1))` no policy with
-full support is stationary. There is nothing biased to be stuck at, annealed or not. For two actions the
-threshold 1 is sharp. At :math:`\beta = 1` the policy :math:`p = 1/2` is stationary. Above it there are
-spurious stable policies, such as :math:`p = 0.26` for :math:`\beta = 2`, and annealing removes these.
+Here :math:`(1 - 2p) l` is at most :math:`\log(n - 1)`. So for :math:`\beta < 1/(1 + \log(n - 1))` no
+policy with full support is stationary. There is nothing biased to be stuck at, annealed or not. For two
+actions the threshold 1 is sharp. At :math:`\beta = 1` the policy :math:`p = 1/2` is stationary. Above
+it there are spurious stable policies, such as :math:`p = 0.26` for :math:`\beta = 2`, and annealing
+removes these.
 
 So annealing does not separate the two methods. The difference lies at fixed, small coefficients.
 """

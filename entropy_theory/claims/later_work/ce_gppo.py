@@ -13,7 +13,7 @@ surprisal is the mean. A sampled token of advantage 1 or -1 has the first-order 
 All four are right with another border, the crossing z+ of `later-work.stare`, which depends on the
 whole distribution. It is not below :math:`e^{-H}`, and the likeliest token is never below it.
 
-In the text under Eq. 8 beta_1 amplifies PA&LP and beta_2 NA&LP. By Eq. 8 itself the two are
+In the text under Eq. 8 beta_1 amplifies PA&LP and :math:`\beta_2` NA&LP. By Eq. 8 itself the two are
 exchanged.
 """
 

@@ -12,7 +12,7 @@ the -c tokens with :math:`r_a < 1 - \varepsilon_{\text{low}}`. The effective adv
 The first-order entropy change is :math:`-\eta \sum_a \pi_a \tilde A_a (c_a - C)`, with
 :math:`c_a = \pi_a (\log \pi_a + H)` of mean C. It is judged for :math:`\varepsilon_{\text{low}} =
 \varepsilon_{\text{high}} = \varepsilon`. The halves do not interact, since clip-low's effect depends on
-eps_low alone and clip-high's on eps_high alone.
+:math:`\varepsilon_{\text{low}}` alone and clip-high's on :math:`\varepsilon_{\text{high}}` alone.
 
 Each half holds exactly if the actions that left the band on its side have
 :math:`\sum \pi_a (c_a - C) < 0`. Clip-low raises entropy if the actions that became rarer are rare

@@ -1,8 +1,9 @@
 r"""Entrocraft (arXiv 2604.26326): entropy steered by keeping positives only or negatives only.
 
 The rule trains on positive samples only while entropy is above a band, to lower it, and on negative
-samples only while it is below, to raise it. At one state with rewards 0 and 1, A* is the correct set, W
-the rest and :math:`p = \pi(A^*)`. The exact expected steps, per unit learning rate and unit score, are
+samples only while it is below, to raise it. At one state with rewards 0 and 1, :math:`A^*` is the
+correct set, W the rest and :math:`p = \pi(A^*)`. The exact expected steps, per unit learning rate and
+unit score, are
 
 .. math::
 

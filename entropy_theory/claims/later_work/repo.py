@@ -8,10 +8,10 @@ The step is :math:`\pi (A - \mathbb E A) + \beta \nabla H`, and so the rate of e
 REPO-R is the form in use. It has :math:`A (1 - \zeta \log \pi)` where :math:`A > 0` and
 :math:`A (1 + \zeta \log \pi)` where :math:`A < 0`, which is :math:`A - \zeta |A| \log \pi`. With
 :math:`c = \pi (\log \pi + H)` it adds :math:`\zeta \operatorname{Cov}_\pi(|A| \log \pi, c)` to the
-rate. If |A| is the same for all tokens, as with rewards 1 and -1, this is not negative. With the
-centered advantage of rewards 0 and 1 it can be, since right answers weigh :math:`1 - p` and wrong ones
-p. The clip of weights at 0 is left out. It acts where zeta is over :math:`1/|\log \pi|` of a wrong
-answer.
+rate. If :math:`|A|` is the same for all tokens, as with rewards 1 and -1, this is not negative. With
+the centered advantage of rewards 0 and 1 it can be, since right answers weigh :math:`1 - p` and wrong
+ones p. The clip of weights at 0 is left out. It acts where :math:`\zeta` is over :math:`1/|\log \pi|`
+of a wrong answer.
 """
 
 import numpy as np

@@ -6,8 +6,8 @@ to first order.
 
 - One sampled action k with weight w has the step :math:`dz = \eta w (e_k - \pi)`. It changes entropy by
   :math:`dH = -\eta w (S_k - \bar S)`.
-- The mean change over k ~ pi vanishes, :math:`\mathbb E_k[S_k - \bar S] = 0`. With weights A_k of mean
-  zero it is that of the expected policy gradient,
+- The mean change over :math:`k \sim \pi` vanishes, :math:`\mathbb E_k[S_k - \bar S] = 0`. With weights
+  :math:`A_k` of mean zero it is that of the expected policy gradient,
   :math:`-\eta \operatorname{Cov}_\pi(\log \pi, \pi A)`.
 - A bump of one logit, :math:`dz = \varepsilon e_k`, has :math:`dH = -\varepsilon S_k`. For
   :math:`\varepsilon > 0` this has the sign of :math:`e^{-H} - \pi_k`.

@@ -1,4 +1,4 @@
-r"""STEER (arXiv 2510.10150): the estimate Omega of what one sampled token does to entropy.
+r"""STEER (arXiv 2510.10150): the estimate :math:`\Omega` of what one sampled token does to entropy.
 
 In the authors' code (zz-haooo/STEER) :math:`\Omega = (A/\pi_{\text{old}}) \pi_k (1 - \pi_k)(\log \pi_k
 + H)`, and -Omega is the estimated entropy change. According to the paper it is exact up to the square
