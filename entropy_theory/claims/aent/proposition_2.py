@@ -24,8 +24,8 @@ policies with one right response of two tokens or more. Most of them have a boun
 possible gap, 1, at each of :math:`25 \lambda` from 0.01 to 10.
 
 With 151,936 tokens and 1,000 of them per response, the bias alone exceeds 1 for
-:math:`\lambda \ge 8.4 \cdot 10^{-5}`, whatever :math:`\varepsilon`. These :math:`\lambda` multiply a sum of token
-entropies. AEnt's code takes their mean, so its 0.002 is 2e-6 here.
+:math:`\lambda \ge 8.4 \cdot 10^{-5}`, whatever :math:`\varepsilon`. These :math:`\lambda` multiply a
+sum of token entropies. AEnt's code takes their mean, so its 0.002 is 2e-6 here.
 """
 
 import numpy as np

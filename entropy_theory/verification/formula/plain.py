@@ -19,7 +19,8 @@ _SIGNS = {
     "varnothing": "∅", "forall": "for all ", "exists": "there is ", "neg": "not ", "wedge": "and",
     "land": "and", "vee": "or", "lor": "or", "to": "→", "leftarrow": "←", "rightarrow": "→",
     "mapsto": "↦", "uparrow": "↑", "downarrow": "↓", "Rightarrow": "⇒", "implies": "⇒", "iff": "⇔",
-    "Leftrightarrow": "⇔", "infty": "∞", "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "sum": "Σ", "prod": "Π", "int": "∫",
+    "Leftrightarrow": "⇔", "infty": "∞", "cdot": "·", "times": "×", "pm": "±", "mp": "∓",
+    "sum": "Σ", "prod": "Π", "int": "∫", "|": "‖",
     "nabla": "∇", "partial": "∂", "sqrt": "√", "langle": "⟨", "rangle": "⟩", "lVert": "‖", "rVert": "‖",
     "Vert": "‖", "lvert": "|", "rvert": "|", "mid": "|", "vert": "|", "ell": "ℓ", "dots": "...",
     "ldots": "...", "cdots": "...", "star": "*", "ast": "*", "prime": "'", "circ": "∘", "odot": "⊙",
@@ -112,9 +113,7 @@ def _one(token: str, tokens: list[str]) -> str:
         return f"√{_bracketed(_argument(tokens))}"
     if name in _SILENT:
         return ""
-    if name == "|":
-        return "‖"
-    if not name.isalpha():
+    if not name.isalpha() and name not in _SIGNS:
         return " " if name in ",;: " else name.replace("\\", " ")
     return _SIGNS.get(name, f" {name} ")
 
