@@ -247,7 +247,7 @@ def test_the_formulas_of_docstrings_are_set_on_their_pages_and_in_the_map(site):
     """A formula in letters and underscores; one that is cut off at the line's end."""
     for name, latex in (("rules/aepo", r"T = T_\text{low} + (T_\text{high} - T_\text{low})\, \mathbf{1}"),
                         ("rules/index", r"J = E\, \frac1G \sum_i \frac{1}{|o_i|} \sum_t \min\bigl(r A,"),
-                        ("claims/aepo.theorem-4.3b", r"F(T) = -\sum_{A^*} \pi^T_a \operatorname{Cov}_\pi"),
+                        ("claims/aepo.theorem-4.3b", r"F(T) = -\sum_{A^*} \pi^T_a \operatorname{Cov}"),
                         ("reference/entropy_theory.performance_law", r"R = b - a\, e^H&quot;>")):
         page = (site / f"{name}.html").read_text(encoding="utf-8")
         assert f'<math alttext="{latex}'.replace("&quot;", '"') in page, name

@@ -13,7 +13,7 @@ natural-gradient step on the logits z and then a step of the coefficient :math:`
     f(H) = (\text{low} - H)_+ - (H - \text{high})_+
 
 The paper: "The algorithm will try to confine" H to the band [low, high], and "can effectively confine"
-it. These words are soft, so we judge success: H is in the band after the 16 steps that are run here,
+it. These words are soft, so we judge success. H is in the band after the 16 steps that are run here,
 with 10 % slack, from any start and for any box :math:`[\lambda_{\min}, \lambda_{\max}]`.
 
 This is false, and more steps do not mend it. For a fixed :math:`\lambda`, H tends to
