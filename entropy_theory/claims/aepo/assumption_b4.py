@@ -3,7 +3,7 @@ b].
 
 The assumption makes Eq. 5 the step of the logits, and so :math:`F(T)` of Theorem 4.3 the rate of
 entropy. A table satisfies it. At one state and up to a factor, a linear output layer does too, since
-:math:`z = W x` has :math:`<\nabla z_a, \nabla z_b\rangle = |x|^2 1[a = b]`. Parameters that logits
+:math:`z = W x` has :math:`\langle \nabla z_a, \nabla z_b\rangle = |x|^2 1[a = b]`. Parameters that logits
 share do not. In the simplest case they share one direction v. Then the logits move by
 :math:`(I + v v^T) g` where a table moves by the step g of Eqs. 4 and 5. It is read as harmless: the
 sign of :math:`F(T)` is that of the rate at which entropy moves. With :math:`S = \pi (\log \pi + H)` the

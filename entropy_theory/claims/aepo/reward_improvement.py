@@ -3,12 +3,12 @@ behavior".
 
 The reward is :math:`p = \pi(A^*)`. The statement is :math:`p' \ge p` after an expected step, at every
 temperature and learning rate. The expected step :math:`d = 1_{A^*} \pi^T - P_T \pi` with
-:math:`P_T = \pi^T(A^*)` moves p at the rate <grad p, d>. With :math:`q^T` and q the policies
-:math:`\pi^T` and :math:`\pi` given :math:`A^*`,
+:math:`P_T = \pi^T(A^*)` moves p at the rate :math:`\langle \nabla p, d\rangle`. With :math:`q^T` and q
+the policies :math:`\pi^T` and :math:`\pi` given :math:`A^*`,
 
 .. math::
 
-    <\nabla p, d\rangle = p P_T \{ (1 - p)(\langle q, q^T\rangle - p \langle q, q\rangle) +
+    \langle \nabla p, d\rangle = p P_T \{ (1 - p)(\langle q, q^T\rangle - p \langle q, q\rangle) +
     \sum_{\text{wrong}} \pi^2 \}.
 
 As printed it is false. The samples are not drawn from the policy that is improved. For :math:`T > 1`
@@ -22,8 +22,8 @@ there is one right answer, or the right answers are equally likely, or :math:`p 
 
 In the step the wrong logits all fall. The mean of d over :math:`A^*`, :math:`\mathbb E_q d = P_T
 (\langle q, q^T\rangle - p \langle q, q\rangle)`, is not negative. By Chebyshev's sum inequality,
-:math:`<q, q^T\rangle \ge \langle q, q\rangle` for :math:`T \le 1`, and
-:math:`<q, q^T\rangle \ge 1/|A^*|` for every T. Jensen's inequality then gives
+:math:`\langle q, q^T\rangle \ge \langle q, q\rangle` for :math:`T \le 1`, and
+:math:`\langle q, q^T\rangle \ge 1/|A^*|` for every T. Jensen's inequality then gives
 :math:`\mathbb E_q e^{\eta d} \ge 1`. In the long run :math:`p \to 1` at any temperatures above a
 positive bound (`extension.entropy-ceiling`), so the fall is transient.
 """

@@ -12,7 +12,7 @@ rate
 
 A sharper sampler may be far below the policy at a token that is nearly as likely as the first. Its mask
 then leaves the first token alone, and the rest with it, and raises entropy. Tokens of at most
-:math:`e^- H` have :math:`c \le 0 \le C`: where these alone are masked entropy does not rise, whatever
+:math:`e^{-H}` have :math:`c \le 0 \le C`: where these alone are masked entropy does not rise, whatever
 the sampler.
 """
 

@@ -18,8 +18,8 @@ have the same sign if
 This makes the orthonormality of logit gradients quantitative, which AEPO assumes (B.4). It bounds how
 far from it a network may be, so that a theorem about tables still gives the direction of its entropy.
 The claim is searched and proved for every matrix K with :math:`|(K - c I) g|` itself, which is at most
-:math:`\|K - c I\| |g|`. The kernel's file also proves that <G, K g> is the entropy's rate for any
-differentiable parametrization.
+:math:`\|K - c I\| |g|`. The kernel's file also proves that :math:`\langle G, K g\rangle` is the
+entropy's rate for any differentiable parametrization.
 """
 
 from collections.abc import Iterator

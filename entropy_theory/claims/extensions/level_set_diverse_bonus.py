@@ -19,11 +19,11 @@ negative:
 
     X = \sum q^2 \sum q^2 u^2 - (\sum q^2 u)^2 \ge 0 \quad\text{(Cauchy-Schwarz)}.
 
-Here :math:`\sum q^2 u = \operatorname{Cov}_q(q, \log q) \ge 0`, and so for v. So the sign of <h, b>
-decides. Where a unit of the bonus raises the full entropy, the reward never falls while the entropy is
-held. It rises at every policy that has a wrong answer, so this hold rests only where all answers are
-right. The bonus can lower the full entropy where wrong answers are likelier than right ones. There the
-same hold never raises the reward.
+Here :math:`\sum q^2 u = \operatorname{Cov}_q(q, \log q) \ge 0`, and so for v. So the sign of
+:math:`\langle h, b\rangle` decides. Where a unit of the bonus raises the full entropy, the reward never
+falls while the entropy is held. It rises at every policy that has a wrong answer, so this hold rests
+only where all answers are right. The bonus can lower the full entropy where wrong answers are likelier
+than right ones. There the same hold never raises the reward.
 
 Several prompts under one coefficient are held on the mean alone, and the reward can fall. The bonus
 pays at one prompt, in reward, for the entropy that learning costs at another. The least number of

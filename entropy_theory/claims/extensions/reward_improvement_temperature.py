@@ -6,8 +6,8 @@ It is exact to first order, for any z in :math:`R^n` and :math:`A^*`. As in `aep
 
 .. math::
 
-    <\nabla p, q^T - \pi\rangle = \langle \nabla p, d\rangle/P_T = p \{(1 - p)(\langle q, q^T\rangle - p
-    \langle q, q\rangle) + \sum_{\text{wrong}} \pi^2\},
+    \langle \nabla p, q^T - \pi\rangle = \langle \nabla p, d\rangle/P_T = p \{(1 - p)(\langle q,
+    q^T\rangle - p \langle q, q\rangle) + \sum_{\text{wrong}} \pi^2\},
 
 does not increase with T. At :math:`T \le 1` it is at least :math:`p (1 - p)^2 \langle q, q\rangle + p
 \sum_{\text{wrong}} \pi^2 > 0`. So there is a :math:`T_R` in (1, inf] such that the step raises p, to

@@ -14,7 +14,8 @@ slope of the expected reward along u. Exactly, and for any rewards,
     \mathbb E\langle g, u\rangle = (1 - 1/G) c \text{ with the group's mean}.
 
 With :math:`u = \nabla H` the expected first-order change of entropy is the exact one times this factor.
-A group of one has its reward as mean, and the estimate is 0. The variances of <g, u> are
+A group of one has its reward as mean, and the estimate is 0. The variances of
+:math:`\langle g, u\rangle` are
 
 .. math::
 

@@ -20,8 +20,8 @@ for exact steps of policy gradient with :math:`\eta_k b^2 \le 1`.
 Only a gradient of zero is promised. `extension.conflicting-prompts` ends at one where the reward is
 below 1 and entropy is left. But let some direction v raise, at every prompt q, each right logit over
 each wrong one by at least :math:`s_q > 0`. Such prompts are "separable". One-hot features, where
-prompts share nothing, are so. Then :math:`<g, v\rangle \ge \operatorname{mean}_q s_q p_q (1 - p_q)`,
-with two consequences.
+prompts share nothing, are so. Then :math:`\langle g, v\rangle \ge \operatorname{mean}_q s_q p_q (1 -
+p_q)`, with two consequences.
 
 - Every :math:`p_q (1 - p_q)` tends to 0: each prompt ends solved or lost.
 - None is lost if J starts above :math:`1 - 1/N`. Then :math:`J \to 1` and
