@@ -45,9 +45,10 @@ def formula(latex: str) -> str:
     except (MathError, AttributeError, IndexError) as error:
         raise ValueError(f"cannot set {latex}: {error}") from error
     body = re.sub(r">\s+<", "><", made.partition(">")[2])
-    # Bars of a norm are as high as letters. Those of \left and \right, which end a row, grow.
-    body = re.sub(r'(?<!<mrow>)<mo( class="mathopen")?>([‖|])</mo>(?!</mrow>)',
-                  r'<mo\1 stretchy="false">\2</mo>', body)
+    # Bars are as high as letters, and have no space of a relation's beside them. Those of \left and
+    # \right, which end a row, grow.
+    body = re.sub(r'(?<!<mrow>)<mo(?: class="mathopen"| stretchy="false")?>([‖|])</mo>(?!</mrow>)',
+                  r'<mo lspace="0" rspace="0" stretchy="false">\1</mo>', body)
     # MathML leaves to its writer the space of log x, which log(x) does not have.
     body = body.replace(f"{APPLIED}<mo", "<mo").replace(APPLIED, '<mspace width="0.17em"/>')
     return f'<math alttext="{html.escape(latex)}">{body}'

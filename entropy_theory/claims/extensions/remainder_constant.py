@@ -11,7 +11,7 @@ No constant free of n is enough. Two actions of mass 1/4 each and a uniform rest
 :math:`K_n = \max_p p [1 + (1 - 2p) \log(p (n - 2)/(1 - 2p))]`. This is 0.53 for :math:`n = 3`, 1.10 for
 1000 and 1.70 for 151,936, where the bound has 0.84, 2.01 and 3.01.
 
-Proof. Along z + t d the curvature is :math:`Q = -V - \operatorname{Cov}(u^2, \log \pi)`, with
+Proof. Along :math:`z + t d` the curvature is :math:`Q = -V - \operatorname{Cov}(u^2, \log \pi)`, with
 :math:`u = d - \mathbb E d` and :math:`V = \mathbb E u^2`. Use :math:`-p \log p \le p \log(1/q) + q - p`
 with :math:`q = 1/(e n)` for the actions with :math:`u^2 < V` and :math:`q = 1/(8 n)` for the others.
 With :math:`D = \mathbb E(V - u^2)_+ \le V` and :math:`r = (\max d - \min d)^2 \le 2 \|d\|^2` this gives
