@@ -24,6 +24,7 @@ from entropy_theory.verification import kernel, ledger, proofs, refutations, rep
 from entropy_theory.verification.check import FULL, QUICK, Profile, checks
 from entropy_theory.verification.claim import Claim
 from entropy_theory.verification.expected_step import expected_step
+from entropy_theory.verification.formula.plain import formulas_to_text
 from entropy_theory.verification.judged import judged
 from entropy_theory.verification.verdict import HOLDS, Verdict, derive
 
@@ -127,7 +128,7 @@ def rules(name: tyro.conf.Positional[str] = "", /, *, json: Path | None = None) 
         return 0
     kind = rule_class(name)
     with command_line.json_output(json) as write:
-        print(described.as_text(kind))
+        print(formulas_to_text(described.as_text(kind)))
         write(described.as_record(kind))
     return 0
 

@@ -18,8 +18,8 @@ independent logits the forecast is that of Cui et al., Lemma 1, and AEPO, Eq. 6 
 The forecast has taken the slope at theta already. Radau's rule of two points, 1/4 of the slope at 0 and
 3/4 of that at 2/3, is therefore exact for slopes of degree 2. It costs as much as the trapezoid, which is
 exact for degree 1 alone. Where Radau's rule leaves a residual the path is halved. Let T be the trapezoid
-of n intervals and M the mean at their midpoints: the trapezoid of 2n intervals is ``(T + M) / 2``, and
-Simpson's rule is ``(T + 2 M) / 3``.
+of n intervals and M the mean at their midpoints: the trapezoid of 2n intervals is :math:`(T + M) / 2`,
+and Simpson's rule is :math:`(T + 2 M) / 3`.
 
 Slopes may be numbers, vectors, or the gradients of a model. Each is added to a sum as it is taken, so
 Radau's rule holds one sum in the place of the slope at theta, and halving holds two.

@@ -173,7 +173,8 @@ class TemperatureSwitch(Controller):
 
 @dataclass(kw_only=True, slots=True)
 class ProportionalTemperature(TemperatureSwitch):
-    """``T = clip(1 + gain (target - H), T_low, T_high)``, AEPO's later form (SCOPE-RL, gain 1)."""
+    r""":math:`T = \operatorname{clip}(1 + \text{ gain } (\text{target } - H), T_{\text{low}},
+    T_{\text{high}})`, AEPO's later form (SCOPE-RL, gain 1)."""
 
     gain: float = 1.0
     """Temperature per nat below the target."""
@@ -307,7 +308,8 @@ class TargetEntropyCoefficient(Controller):
 
 @dataclass(kw_only=True, slots=True)
 class ProportionalIntegral(Controller):
-    """EntroPIC's coefficient (arXiv 2511.15248), ``K_p (H - target) + K_i S``, within [-1, 1].
+    r"""EntroPIC's coefficient (arXiv 2511.15248), :math:`K_p (H - \text{ target}) + K_i S`, within
+    [-1, 1].
 
     S is the sum of H - target over the observations before. The coefficient is above 0 while entropy is
     too high.

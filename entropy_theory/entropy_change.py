@@ -1,18 +1,20 @@
-"""How entropy moves when logits move by a step, also by a step of tempered REINFORCE.
+r"""How entropy moves when logits move by a step, also by a step of tempered REINFORCE.
 
 Notation: z logits, pi = softmax(z), d the logit step, H entropy, A* the correct set, T temperature, eta
-the learning rate. Further, ``c_a = pi_a (z_a - E_pi z) = Cov_pi(z, delta_a)`` and
-``C = E_pi[c] = Cov_pi(z, pi)``.
+the learning rate. Further, :math:`c_a = \pi_a (z_a - \mathbb E_\pi z) = \operatorname{Cov}_\pi(z,
+\delta_a)` and :math:`C = \mathbb E_\pi[c] = \operatorname{Cov}_\pi(z, \pi)`.
 
-- exact change: ``H(z + d) - H(z) = -Cov_pi(pi'/pi, log pi) - KL(pi' || pi)``, for any step d;
-- first order: ``-Cov_pi(log pi, d)`` (Cui et al., Lemma 1, and AEPO, Eq. 6);
-- second order: adds ``-(1/2) E_pi[(1 + log pi + H)(d - E d)^2]``;
-- noise of mean 0 and covariance C: ``-(1/2) E_pi[(1 + log pi + H)(C_aa - 2 (C pi)_a + pi' C pi)]``;
+- exact change: :math:`H(z + d) - H(z) = -\operatorname{Cov}_\pi(\pi'/\pi, \log \pi) -
+  \operatorname{KL}(\pi' \| \pi)`, for any step d;
+- first order: :math:`-\operatorname{Cov}_\pi(\log \pi, d)` (Cui et al., Lemma 1, and AEPO, Eq. 6);
+- second order: adds :math:`-\tfrac12 \mathbb E_\pi[(1 + \log \pi + H)(d - \mathbb E d)^2]`;
+- noise of mean 0 and covariance C: :math:`-\tfrac12 \mathbb E_\pi[(1 + \log \pi + H)(C_{aa} - 2 (C
+  \pi)_a + \pi' C \pi)]`;
 - AEPO, Theorem 4.3: one step of REINFORCE on samples of pi^T, binary reward, moves entropy at rate
-  ``F(T) = -sum_{A*} pi^T_a (c_a - C)`` per unit learning rate.
+  :math:`F(T) = -\sum_{A^*} \pi^T_a (c_a - C)` per unit learning rate.
 
-Differences such as ``c_a - C`` cancel to nothing in saturated policies. They are summed over pairs of
-actions instead, ``sum_b pi_b (c_a - c_b)``, which keeps their sign (see ``_centered``).
+Differences such as :math:`c_a - C` cancel to nothing in saturated policies. They are summed over pairs of
+actions instead, :math:`\sum_b \pi_b (c_a - c_b)`, which keeps their sign (see ``_centered``).
 """
 
 from __future__ import annotations
@@ -79,7 +81,8 @@ def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
 
 
 def first_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
-    """Return ``-Cov_pi(log pi, step)``, the first-order change (Cui et al., Lemma 1; AEPO, Eq. 6).
+    r"""Return :math:`-\operatorname{Cov}_\pi(\log \pi, \text{ step})`, the first-order change (Cui et
+    al., Lemma 1; AEPO, Eq. 6).
 
     Args, returns, raises: as `exact`; ValueError also for a step at which the expansion overflows. The
     error is at most `remainder_bound`.
@@ -133,11 +136,12 @@ def of_noise(logits: BroadcastLogits, covariance: Array) -> BroadcastPerState:
 
 
 def of_isotropic_noise(logits: BroadcastLogits) -> BroadcastPerState:
-    """Return ``Cov_pi(pi, log pi) - (1 - sum pi^2)/2``, `of_noise` for independent noise of variance 1.
+    r"""Return :math:`\operatorname{Cov}_\pi(\pi, \log \pi) - (1 - \sum \pi^2)/2`, `of_noise` for
+    independent noise of variance 1.
 
-    ``1 - sum pi^2`` is the probability that two samples differ. The change is above 0 at peaked policies,
-    where an action has a probability above .8240: there the covariance is larger than half of that
-    probability. The change is below 0 where logits are within 1.5434 of each other (claim
+    :math:`1 - \sum \pi^2` is the probability that two samples differ. The change is above 0 at peaked
+    policies, where an action has a probability above .8240: there the covariance is larger than half of
+    that probability. The change is below 0 where logits are within 1.5434 of each other (claim
     ``extension.isotropic-noise``).
 
     Args, returns, raises: as `of_noise`; nats for each unit of variance.
@@ -201,10 +205,10 @@ def remainder_bound(n_actions: int, step: Values) -> PerState:
 def tempered_reinforce_step(
     logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature, learning_rate: float = 1.0
 ) -> BroadcastPerAction:
-    """Return the expected logit step of REINFORCE on samples of pi^T, with reward 1 on the correct set.
+    r"""Return the expected logit step of REINFORCE on samples of pi^T, with reward 1 on the correct set.
 
-    The step is ``eta (1_{A*} pi^T - pi^T(A*) pi)``. Samples have temperature T, and the gradient is that
-    of log pi at temperature 1 (AEPO, Eqs. 4 and 5).
+    The step is :math:`\eta (1_{A^*} \pi^T - \pi^T(A^*) \pi)`. Samples have temperature T, and the
+    gradient is that of log pi at temperature 1 (AEPO, Eqs. 4 and 5).
 
     Args:
         logits: [..., actions].
@@ -228,7 +232,8 @@ def tempered_reinforce_step(
 def tempered_reinforce_rate(
     logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature
 ) -> BroadcastPerState:
-    """Return F(T) = ``-sum_{A*} pi^T_a (c_a - C)``, entropy per unit learning rate (AEPO, Theorem 4.3).
+    r"""Return :math:`F(T) = -\sum_{A^*} \pi^T_a (c_a - C)`, entropy per unit learning rate (AEPO,
+    Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`.
 
@@ -245,7 +250,8 @@ def tempered_reinforce_rate(
 def tempered_reinforce_rate_slope(
     logits: BroadcastLogits, correct: CorrectSet, temperature: Temperature
 ) -> BroadcastPerState:
-    """Return ``dF/dT = T^-2 sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C)`` (AEPO, proof of Theorem 4.3).
+    r"""Return :math:`dF/dT = T^{-2} \sum_{A^*} \pi^T_a (z_a - \mathbb E_{\pi^T} z)(c_a - C)` (AEPO,
+    proof of Theorem 4.3).
 
     Args, raises: as `tempered_reinforce_step`; zero at T = inf.
 

@@ -1,12 +1,13 @@
-"""Forecasts, token by token, of the entropy change that a rule's coefficients cause.
+r"""Forecasts, token by token, of the entropy change that a rule's coefficients cause.
 
 Three forecasts of one optimizer step, so that errors have addresses:
 
 (i)   from the coefficients, per unit learning rate. It assumes independent logits, as in a table. A token
-      with score s at a state with policy pi moves that state's entropy by ``-weight s (S_a - E_pi S)``,
-      where ``S_a = pi_a (log pi_a + H)``. An entropy term with coefficient c adds ``weight c sum_a
-      S_a^2``.
-(ii)  first order from the measured logit change, ``-Cov_pi(log pi, dz)`` (`entropy_change.first_order`).
+      with score s at a state with policy pi moves that state's entropy by
+      :math:`-\text{weight } s (S_a - \mathbb E_\pi S)`, where :math:`S_a = \pi_a (\log \pi_a + H)`. An
+      entropy term with coefficient c adds :math:`\text{weight } c \sum_a S_a^2`.
+(ii)  first order from the measured logit change, :math:`-\operatorname{Cov}_\pi(\log \pi, dz)`
+      (`entropy_change.first_order`).
 (iii) exact from the measured logit change (`entropy_change.exact`).
 
 (iii) is the measured entropy change. (i) - (ii) is the error of the tabular assumption, (ii) - (iii)

@@ -1,12 +1,12 @@
-"""Softmax policies in log space: tempering, entropy, clamped entropy, covariance.
+r"""Softmax policies in log space: tempering, entropy, clamped entropy, covariance.
 
 Actions are on the last axis, any leading axes are a batch, everything is in nats, and numpy arrays
 and torch tensors are accepted alike. A logit of -inf is an action that is never taken.
 
 **One entropy.** Near a deterministic policy the usual formulas lose every digit: with a logit gap of
-30 in float32, ``logsumexp(z) - sum(p z)`` is off by 100 % and ``-sum(p log p)`` by 3 %. Here logits
-are shifted by their maximum, and the normalizer is ``log1p`` of the sum over all *other* actions. So
-entropy keeps full relative accuracy down to underflow.
+30 in float32, :math:`\log \sum e^z - \sum p z` is off by 100 % and :math:`-\sum p \log p` by 3 %. Here
+logits are shifted by their maximum, and the normalizer is ``log1p`` of the sum over all *other*
+actions. So entropy keeps full relative accuracy down to underflow.
 """
 
 from __future__ import annotations
@@ -343,7 +343,8 @@ def tilt(logits: Logits) -> PerAction:
 
 
 def entropy_gradient(logits: Logits) -> PerAction:
-    """Return ``dH/dz_a = -pi_a (log pi_a + H)``: [..., actions], nats; sums to 0, exact zeros at -inf.
+    r"""Return :math:`dH/dz_a = -\pi_a (\log \pi_a + H)`: [..., actions], nats; sums to 0, exact zeros
+    at -inf.
 
     Given `clamped_logits`, it is the gradient of the clamped entropy with the kept actions held fixed.
     """

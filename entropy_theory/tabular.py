@@ -118,10 +118,10 @@ def _reference(logits: Array, reference_logits: Array | None) -> Array | None:
 
 
 def entropy_effects(logits: Array) -> Array:
-    """Return the change of mean entropy that a move along grad log pi(a | s) causes.
+    r"""Return the change of mean entropy that a move along grad log pi(a | s) causes.
 
-    Logits are independent and states weigh the same: ``<grad H(s), e_a - pi(. | s)> / states``, as
-    [..., states, actions], in nats.
+    Logits are independent and n states weigh the same:
+    :math:`\langle \nabla H(s), e_a - \pi(.|s)\rangle / n`, as [..., states, actions], in nats.
     """
     xp = namespace(logits)
     slope = entropy_gradient(logits)
@@ -233,9 +233,10 @@ def _token_weights(log_prob: Array, mask: Array) -> Array:
 def logit_step(
     logits: Array, batch: TokenBatch, rule: UpdateRule, *, probabilities: Array | None = None
 ) -> Array:
-    """The step that a rule's coefficients give a tabular policy, per unit learning rate.
+    r"""The step that a rule's coefficients give a tabular policy, per unit learning rate.
 
-    The step is ``sum_i weight_i (score_i (e_{a_i} - pi(. | s_i)) + sum_k term_ik grad_z k(s_i))``.
+    With weights w_i, scores c_i and terms t_ik of the rows i the step is
+    :math:`\sum_i w_i (c_i (e_{a_i} - \pi(.|s_i)) + \sum_k t_{ik} \nabla_z k(s_i))`.
 
     Args:
         logits: [..., states, actions].

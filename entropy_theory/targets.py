@@ -94,11 +94,11 @@ class TargetPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShorterResponses(TargetPolicy):
-    """Prefers short ones among the right answers: ``pi*(o) ~ pi(o) exp(-per_token |o|)``."""
+    r"""Prefers short ones among the right answers: :math:`\pi^*(o) \propto \pi(o) e^{-c |o|}`."""
 
     reads: ClassVar[frozenset[str]] = NOTHING
     per_token: float = 0.01
-    """Nats by which each further token lowers log pi*; below 0 it prefers long ones."""
+    """c, nats by which each further token lowers log pi*; below 0 it prefers long ones."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.per_token):

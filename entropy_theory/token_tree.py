@@ -1,4 +1,4 @@
-"""Autoregressive policies on a token tree: the smallest model of a language model's response.
+r"""Autoregressive policies on a token tree: the smallest model of a language model's response.
 
 A response is a string of at most ``horizon`` tokens out of ``n_tokens``; a state is a prefix, transitions
 append a token. Every state has its own logits (tabular). In a complete tree all responses have
@@ -12,10 +12,11 @@ order of their last state, then of their last token; in a complete tree that is 
 Everything is exact, by recursion over levels. Only arithmetic on *probabilities* is used, so arrays may
 hold floats, balls or symbols; the last axes are [states, tokens], any leading axes are a batch.
 
-Quantities per (state, token) are called *edges*, such as a reward, ``-log pi``, or ``r - lambda log pi``.
-The return of a response is the sum of an edge along it. With the edge held fixed the policy gradient is
-``d(s) pi(a|s) (Q(s, a) - V(s))`` (`expectation_gradient`; policy gradient theorem, AEnt Lemma 3 at
-lambda = 0). The same recursion gives values, entropy-to-go and regularized values.
+Quantities per (state, token) are called *edges*, such as a reward, :math:`-\log \pi`, or
+:math:`r - \lambda \log \pi`. The return of a response is the sum of an edge along it. With the edge
+held fixed the policy gradient is :math:`d(s) \pi(a|s) (Q(s, a) - V(s))` (`expectation_gradient`; policy
+gradient theorem, AEnt Lemma 3 at lambda = 0). The same recursion gives values, entropy-to-go and
+regularized values.
 """
 
 from __future__ import annotations
@@ -165,9 +166,10 @@ class TokenTree:
         return edge
 
     def values(self, probabilities: Array, edge: Array) -> tuple[Array, Array]:
-        """(V [..., states], Q [..., states, tokens]): expected sum of ``edge`` from here on.
+        r"""(V [..., states], Q [..., states, tokens]): expected sum of ``edge`` from here on.
 
-        With ``edge = -log pi`` V is the entropy-to-go, with ``r - lambda log pi`` the regularized value.
+        With ``edge = -log pi`` V is the entropy-to-go, with :math:`r - \lambda \log \pi` the
+        regularized value.
         """
         values: list[Array] = []
         action_values: list[Array] = []
@@ -214,12 +216,12 @@ class TokenTree:
         return visits * self.values(probabilities, self.edge_reward(1 / self.lengths))[0]
 
     def expectation_gradient(self, probabilities: Array, edge: Array) -> Array:
-        """Return ``d V(root)/d logits`` with ``edge`` held fixed, [..., states, tokens].
+        r"""Return ``d V(root)/d logits`` with ``edge`` held fixed, [..., states, tokens].
 
-        It is ``d(s) pi(a|s) (Q - V)``.
+        It is :math:`d(s) \pi(a|s) (Q - V)`.
 
-        For ``edge = -log pi``, or ``r - lambda log pi``, it is the full gradient. The change of the edge
-        itself adds zero, because ``E[d log pi] = 0`` (AEnt, Lemmas 1 and 3).
+        For ``edge = -log pi``, or :math:`r - \lambda \log \pi`, it is the full gradient. The change of
+        the edge itself adds zero, because :math:`\mathbb E[d \log \pi] = 0` (AEnt, Lemmas 1 and 3).
         """
         state_values, action_values = self.values(probabilities, edge)
         weight = self.visitation(probabilities)[..., None] * probabilities

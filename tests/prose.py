@@ -52,7 +52,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"\n *\n(?: {4}.*(?:\n|$))+", "\n\n", inspect.cleandoc(text))
     text = re.sub(r"^(`{3,}|:{3,}|~{3,}).*?^\1\s*$", "", text, flags=re.M | re.S)
     text = re.sub(r"^ *[|#>].*$|^( *):?[\w-]+:.*\n(?=\1:)|<!--.*?-->", "\n", text, flags=re.M)
-    text = re.sub(r"``.+?``|`[^`\n]*`|\$\$.+?\$\$|\$[^$]+\$", "X", text, flags=re.S)
+    text = re.sub(r":math:`[^`]+`|``.+?``|`[^`\n]*`|\$\$.+?\$\$|\$[^$]+\$", "X", text, flags=re.S)
     text = re.sub(r"\]\([^)\s]*\)|\{[^{}]*\}|https?://\S+", "", text)
     # A paragraph, an item of a list and an argument of a docstring end what stands before them.
     ends = r"\n\s*\n|\n\s*(?:[-*+]|\d+\.)\s+|\n\s+(?=\*{0,2}\w+: )|\n(?=\s*\w+:\n)"

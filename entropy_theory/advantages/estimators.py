@@ -19,13 +19,14 @@ def reward(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 
 
 def group_normalized(batch: TokenBatch, rows: TokenMask, *, ddof: int = 0) -> TokenColumn:
-    """Return ``(R - mean) / std`` within each prompt's group (GRPO; AEPO, section 3.1).
+    r"""Return :math:`(R - \operatorname{mean}) / \operatorname{std}` within each prompt's group (GRPO;
+    AEPO, section 3.1).
 
     A group whose rewards are all equal carries no signal and gets 0, exactly; `equal_reward_groups`
     counts them. No small constant is added to the standard deviation.
 
     Args:
-        ddof: 0 divides by G (population), 1 by ``G - 1`` as verl and TRL do; 1 needs equally weighted
+        ddof: 0 divides by G (population), 1 by :math:`G - 1` as verl and TRL do; 1 needs equally weighted
             samples.
     """
     group = Groups(batch, rows)
@@ -60,10 +61,10 @@ def group_centered_batch_normalized(batch: TokenBatch, rows: TokenMask) -> Token
 
 
 def above_length_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """R minus the mean of the group's rewards by length (OPO, arXiv 2505.23585).
+    r"""R minus the mean of the group's rewards by length (OPO, arXiv 2505.23585).
 
-    The baseline ``sum |o| R / sum |o|`` has the least variance where the squared norm of an answer's
-    gradient grows as its length. verl's ``opo``.
+    The baseline :math:`\sum |o| R / \sum |o|` has the least variance where the squared norm of an
+    answer's gradient grows as its length. verl's ``opo``.
     """
     xp = namespace(batch.weight)
     length = xp.sum(xp.astype(rows, batch.weight.dtype), axis=-1, keepdims=True)
@@ -71,11 +72,12 @@ def above_length_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 
 
 def signal_weighted(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """Return ``(R - mean) x B / (B - M)``, where M of B answers have equal rewards in their group.
+    r"""Return :math:`(R - \operatorname{mean}) \times B / (B - M)`, where M of B answers have equal
+    rewards in their group.
 
     This is the estimator of GPG (arXiv 2504.02546), which takes it without a ratio: use ``reinforce``
-    with it. In place of ``B - M`` the ``gpg`` of verl has the number of answers with a reward other than
-    0. Its step therefore depends on how many answers are right.
+    with it. In place of :math:`B - M` the ``gpg`` of verl has the number of answers with a reward
+    other than 0. Its step therefore depends on how many answers are right.
     """
     xp = namespace(batch.weight)
     weight = sequence_weight(batch, rows)
@@ -106,7 +108,8 @@ def max_likelihood(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
 
 
 def signed(batch: TokenBatch, rows: TokenMask) -> TokenColumn:
-    """Return ``2 R - 1``, 1 at right answers and -1 at wrong ones, without a baseline (arXiv 2506.01347).
+    """Return :math:`2 R - 1`, 1 at right answers and -1 at wrong ones, without a baseline (arXiv
+    2506.01347).
 
     With rewards of 1 and -1 take `reward`.
     """
@@ -174,13 +177,13 @@ def expected_group_normalized(
     r"""Return the exact expectation of `group_normalized` over groups of G sampled responses.
 
     For a binary reward the expected GRPO step is kappa(p) times the gradient of p, the probability of a
-    right answer. The expected advantage of an action is therefore ``kappa (R - p)`` with
+    right answer. The expected advantage of an action is therefore :math:`\kappa (R - p)` with
 
     .. math::
 
         \kappa(p) = \frac{E_{k \sim \operatorname{Binomial}(G, p)} \sqrt{k/G\, (1 - k/G)}}{p\, (1 - p)}.
 
-    kappa tends to ``sqrt(G - 1)`` as p tends to 0 or 1.
+    kappa tends to :math:`\sqrt{G - 1}` as p tends to 0 or 1.
 
     Args:
         group_size: G, at least 2; ``weight`` must list each state exactly.
@@ -209,7 +212,7 @@ def expected_group_normalized(
 def group_normalization_gain(
     right: Array, wrong: Array, *, group_size: int, ddof: int = 0
 ) -> Array:
-    """Return kappa(p), the factor that a group's standard deviation puts before the gradient of p.
+    r"""Return kappa(p), the factor that a group's standard deviation puts before the gradient of p.
 
     Args:
         right: p, any shape, in [0, 1].
@@ -218,7 +221,7 @@ def group_normalization_gain(
         ddof: 0 or 1, as in `group_normalized`.
 
     Returns:
-        The shape of ``right``. For ddof 0 values lie between 0 and ``sqrt(G - 1)``.
+        The shape of ``right``. For ddof 0 values lie between 0 and :math:`\sqrt{G - 1}`.
 
     Raises:
         ValueError: group_size below 2.

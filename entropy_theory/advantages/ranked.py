@@ -103,12 +103,12 @@ def pass_at_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
 
 
 def best_of_k(batch: TokenBatch, rows: TokenMask, *, k: int = 4) -> TokenColumn:
-    """Return k times the mean gain that an answer brings to ``k - 1`` others of its group.
+    r"""Return k times the mean gain that an answer brings to :math:`k - 1` others of its group.
 
-    This is PKPO (arXiv 2505.15201): ``A_i = k E_S[max(R_i, max of S) - max of S]``, where S is any
-    ``k - 1`` of the other answers. It is the paper's s^(loo-1) of Eq. 33, times G. Its mean over the
-    samples is the gradient of the expected best reward of k, without bias, for any rewards. No answer
-    gets less than 0. In a listing of all answers S stands for ``k - 1`` samples.
+    This is PKPO (arXiv 2505.15201): :math:`A_i = k \mathbb E_S[\max(R_i, \max S) - \max S]`, where S is
+    any :math:`k - 1` of the other answers. It is the paper's s^(loo-1) of Eq. 33, times G. Its mean
+    over the samples is the gradient of the expected best reward of k, without bias, for any rewards. No
+    answer gets less than 0. In a listing of all answers S stands for :math:`k - 1` samples.
 
     Args:
         k: the number of answers of which the best counts, 2 or more.

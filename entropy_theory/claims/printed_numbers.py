@@ -1,9 +1,12 @@
-"""Numbers as printed in tables, which are rounded.
+r"""Numbers as printed in tables, which are rounded.
 
 A decimal string such as "12.6" stands for every number within half a unit of its last digit. A
 printed average is compatible with its row if some unrounded entries have a mean that rounds to it,
 
-    |average - sum_j w_j entry_j| <= half unit of the average + sum_j w_j half unit of entry_j.
+.. math::
+
+    |\text{average } - \sum_j w_j \text{ entry}_j| \le \text{ half unit of the average } + \sum_j w_j
+    \text{ half unit of entry}_j.
 
 This is as lenient as can be. An average that fails is wrong for any digits left out.
 """

@@ -50,7 +50,7 @@ class PerformanceLaw:
 
     Attributes:
         a: performance lost per unit of e^H.
-        b: constant; ``b - a`` is the ceiling.
+        b: constant; :math:`b - a` is the ceiling.
         a_error: standard error of a.
         b_error: standard error of b.
         residual_error: square root of the residual sum of squares over N - 2.
@@ -168,13 +168,13 @@ class Rival:
 
 
 def rivals(entropy: Any, performance: Any) -> list[Rival]:
-    """Fit the law and the forms that could be mistaken for it, and return them best first.
+    r"""Fit the law and the forms that could be mistaken for it, and return them best first.
 
-    - ``exponential``: ``R = b - a e^H``
-    - ``linear``: ``R = c - a H``
-    - ``power``: ``R = c - a H^k``
-    - ``one right answer``: the exact curve ``H = h(R) + (1 - R) log(n - 1)``, performance as a share. The
-      fitted n is any real number from e^max(H) on.
+    - ``exponential``: :math:`R = b - a e^H`
+    - ``linear``: :math:`R = c - a H`
+    - ``power``: :math:`R = c - a H^k`
+    - ``one right answer``: the exact curve :math:`H = h(R) + (1 - R) \log(n - 1)`, performance as a
+      share. The fitted n is any real number from e^max(H) on.
 
     Args, raises: as `fit`.
     """
@@ -243,7 +243,7 @@ def _rival(
 
 
 def binary_entropy(p: Any) -> np.ndarray:
-    """Return ``h(p) = -p log p - (1 - p) log(1 - p)`` in nats; p in [0, 1], any shape."""
+    r"""Return :math:`h(p) = -p \log p - (1 - p) \log(1 - p)` in nats; p in [0, 1], any shape."""
     from scipy import special
 
     p = np.asarray(p, dtype=float)
@@ -251,7 +251,8 @@ def binary_entropy(p: Any) -> np.ndarray:
 
 
 def one_right_answer_entropy(performance: Any, n_actions: Any) -> np.ndarray:
-    """Return ``h(R) + (1 - R) log(n - 1)``, the entropy with one right answer of n and equal wrong ones.
+    r"""Return :math:`h(R) + (1 - R) \log(n - 1)`, the entropy with one right answer of n and equal
+    wrong ones.
 
     Exact; no policy with one right answer and this R has more entropy.
 
@@ -291,11 +292,11 @@ def one_right_answer_performance(entropy: Any, n_actions: float) -> np.ndarray:
 def entropy_range(
     performance: Any, n_actions: int, n_correct: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and largest entropy at a given performance.
+    r"""Return the least and largest entropy at a given performance.
 
-    They are h(R) and ``h(R) + R log m + (1 - R) log(n - m)``, exact and tight by the chain rule. At the
-    low end one right and one wrong answer are in play. The high end is uniform over right answers and
-    over wrong ones.
+    They are h(R) and :math:`h(R) + R \log m + (1 - R) \log(n - m)`, exact and tight by the chain rule.
+    At the low end one right and one wrong answer are in play. The high end is uniform over right
+    answers and over wrong ones.
 
     Args:
         performance: R, probability of a right answer, in [0, 1], any shape.

@@ -26,10 +26,10 @@ either sign (`later-work.scope-rl-negatives`). The claims `aepo.theorem-4.3b` an
 `aepo.corollary-4.4-high` are about the first text.
 
 The paper prints the symbol alpha, but no value. The default 1 gives both batches the same total weight.
-Experiment ``aepo-figure-1`` simulates bandits, and counts the targets below ``log |A*|`` that are held to
-0.02 nats: 4 % at alpha 0.1, 55 % at 0.5, 69 % at 1 and 74 % at 2. Language models miss theirs by more
-(docs/how_to/trl.md). The chatter around the target doubles from alpha 1 to 2, so a larger alpha than 1
-gains little. Below the bound of claim `aepo.combined-update` entropy keeps falling.
+Experiment ``aepo-figure-1`` simulates bandits, and counts the targets below :math:`\log |A^*|` that are
+held to 0.02 nats: 4 % at alpha 0.1, 55 % at 0.5, 69 % at 1 and 74 % at 2. Language models miss theirs
+by more (docs/how_to/trl.md). The chatter around the target doubles from alpha 1 to 2, so a larger alpha
+than 1 gains little. Below the bound of claim `aepo.combined-update` entropy keeps falling.
 """
 
 from __future__ import annotations

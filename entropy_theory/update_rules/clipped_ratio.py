@@ -66,7 +66,8 @@ def capped_exp(values: Array) -> Array:
 
 
 def unclipped(ratio: Array, advantage: Array, clip_low: Array, clip_high: Array) -> Array:
-    """Return whether ``min(r A, clip(r, 1 - low, 1 + high) A)`` has a gradient (PPO's rule): boolean.
+    r"""Return whether :math:`\min(r A, \operatorname{clip}(r, 1 - \text{ low}, 1 + \text{ high}) A)`
+    has a gradient (PPO's rule): boolean.
 
     A ratio at a bound, up to rounding, counts as unclipped.
     """
@@ -78,13 +79,14 @@ def unclipped(ratio: Array, advantage: Array, clip_low: Array, clip_high: Array)
 def length_factor(
     batch: TokenBatch, rows: Array, normalization: str, max_length: int | None = None
 ) -> Array:
-    """Return the factor of a token's score with which ``weight`` 1/N gives the normalization asked for.
+    r"""Return the factor of a token's score with which ``weight`` 1/N gives the normalization asked for.
 
     With N tokens in B sequences of lengths L_i (over ``rows``) the factor is
 
-    - "sequence-mean", as printed in GRPO: ``N / (B L_i)``
+    - "sequence-mean", as printed in GRPO: :math:`N / (B L_i)`
     - "token-mean" (DAPO): 1
-    - "dr-grpo": ``N / (B L_max)``, with L_max ``max_length`` or, if None, the longest of these sequences
+    - "dr-grpo": :math:`N / (B L_{\max})`, with L_max ``max_length`` or, if None, the longest of these
+      sequences
 
     Where the batch is ``listed``, N / B is the mean length of its responses, by their probabilities.
 

@@ -5,10 +5,11 @@ r"""DCPO: the clip of a token widens as its probability falls (arXiv 2509.02333,
     \frac12 + \frac12 \sqrt{\max(1 - 4 \varepsilon_\text{low} / q,\, 0)} \le r \le
     \frac12 + \frac12 \sqrt{1 + 4 \varepsilon_\text{high} / q}
 
-Here q is the probability of the token under the policy that sampled. These are the bounds of ``|(r - 1)
-p| <= eps``, which limit how much a ratio adds to the variance. The upper bound is at most 10, and a ratio
-above 10 has no gradient with a negative advantage either. The authors' eps are .16 and .2. This rule
-leaves out their advantages that are smoothed over a prompt's rewards in former steps.
+Here q is the probability of the token under the policy that sampled. These are the bounds of
+:math:`|(r - 1) p| \le \varepsilon`, which limit how much a ratio adds to the variance. The upper bound
+is at most 10, and a ratio above 10 has no gradient with a negative advantage either. The authors' eps
+are .16 and .2. This rule leaves out their advantages that are smoothed over a prompt's rewards in
+former steps.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ r"""DPPO: the clip looks at how far a probability moved, not at the ratio (arXiv
     0 & A < 0,\ p < p_\text{old},\ D > \delta_\text{low} \\
     1 & \text{elsewhere.} \end{cases}
 
-D is a divergence of ``(p, 1 - p)`` from ``(p_old, 1 - p_old)``, where p is the probability of the sampled
-token. It is the total variation ``|p - p_old|``, or
+D is a divergence of :math:`(p, 1 - p)` from :math:`(p_{\text{old}}, 1 - p_{\text{old}})`, where p is
+the probability of the sampled token. It is the total variation :math:`|p - p_{\text{old}}|`, or
 
 .. math::
 

@@ -32,7 +32,8 @@ from entropy_theory.update_rules.rule import Needs, check_share, update_rule
 
 @update_rule("entropic")
 class Entropic(Modifier):
-    """The base rule's scores plus ``alpha x ratio x |A|`` on likely tokens of ordinary rows."""
+    r"""The base rule's scores plus :math:`\alpha \times \text{ ratio } \times |A|` on likely tokens of
+    ordinary rows."""
 
     target: float | None = 0.1
     """Mean token entropy to hold, nats; with None alpha is the constant ``coefficient``."""

@@ -4,10 +4,10 @@ r"""Entropy bonus: a base rule plus coefficient x grad H at every sampled state 
 
     J = J_\text{base} + \lambda\, E\, \frac{1}{|o|} \sum_t H(\pi(\cdot \mid s_t))
 
-In a table of logits its gradient raises entropy at every step: ``dH = eta lambda ||S||^2 >= 0`` with
-``S_a = pi_a (log pi_a + H)``. Its pull fades near a deterministic policy, and it pushes up however high
-entropy is already. So entropy collapses or explodes (AEPO, Figure 3). The claim `extension.entropy-bonus`
-is on its balance with a reward.
+In a table of logits its gradient raises entropy at every step: :math:`dH = \eta \lambda \|S\|^2 \ge 0`
+with :math:`S_a = \pi_a (\log \pi_a + H)`. Its pull fades near a deterministic policy, and it pushes up
+however high entropy is already. So entropy collapses or explodes (AEPO, Figure 3). The claim
+`extension.entropy-bonus` is on its balance with a reward.
 
 With a ``target`` the coefficient is adapted (`update_rules.bonus`).
 """

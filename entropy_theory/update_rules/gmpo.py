@@ -6,8 +6,8 @@ r"""GMPO: the geometric mean of clipped token ratios, one per sequence (arXiv 25
     \min(\log r_{it},\, \varepsilon_\text{high}) & A > 0 \\
     \max(\log r_{it},\, -\varepsilon_\text{low}) & A < 0. \end{cases}
 
-Its gradient is A_i times the mean on tokens that are not clipped, over ``|o_i|``, and 0 on the others,
-which still count in the mean. The paper and TRL's GMPOTrainer have eps .4 on both sides; verl's
+Its gradient is A_i times the mean on tokens that are not clipped, over :math:`|o_i|`, and 0 on the
+others, which still count in the mean. The paper and TRL's GMPOTrainer have eps .4 on both sides; verl's
 ``geo_mean`` takes its ``clip_ratio``, .2, and the mean of a sequence's advantages.
 """
 

@@ -9,10 +9,10 @@ r"""GSPO: one ratio a sequence (Zheng et al., arXiv 2507.18071, Eqs. 5-7).
     s_i = \Bigl(\frac{\pi(o_i)}{\pi_\text{old}(o_i)}\Bigr)^{1/|o_i|}
     = \exp\Bigl(\frac{1}{|o_i|} \sum_t \log r_{it}\Bigr).
 
-``grad s_i = s_i (1/|o_i|) sum_t grad log pi(o_it)``: each token's score is s_i A_i times the same length
-factor as in sequence-mean GRPO, so on-policy the two are one rule. Clips bind for whole sequences and
-are narrow, because s_i is a geometric mean. GSPO-token (Eqs. 13-15), where s_it = sg[s_i] pi / sg[pi],
-has this gradient too, with an advantage of each token where the batch brings one. TRL's
+:math:`\nabla s_i = s_i (1/|o_i|) \sum_t \nabla \log \pi(o_{it})`: each token's score is s_i A_i times
+the same length factor as in sequence-mean GRPO, so on-policy the two are one rule. Clips bind for whole
+sequences and are narrow, because s_i is a geometric mean. GSPO-token (Eqs. 13-15), where s_it = sg[s_i]
+pi / sg[pi], has this gradient too, with an advantage of each token where the batch brings one. TRL's
 ``importance_sampling_level="sequence"``, verl's ``gspo`` and SkyRL's ``gspo`` are it.
 """
 

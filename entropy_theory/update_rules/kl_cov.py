@@ -7,10 +7,12 @@ r"""KL-Cov: a KL penalty on the tokens with the largest covariance (Cui et al., 
 
 On sampled tokens the penalty is one of
 
-- "absolute", the authors' code (verl, `kl_cov`) and the default: ``|log pi - log pi_old|``
-- "k2": ``(log pi - log pi_old)^2 / 2``, whose gradient is unbiased for the KL's to first order
-- "k3": ``r - 1 - log r`` with r = pi/pi_old (Schulman's estimator), whose expected gradient under pi_old
-  is the KL's exactly
+- "absolute", the authors' code (verl, `kl_cov`) and the default:
+  :math:`|\log \pi - \log \pi_{\text{old}}|`
+- "k2": :math:`(\log \pi - \log \pi_{\text{old}})^2 / 2`, whose gradient is unbiased for the KL's to
+  first order
+- "k3": :math:`r - 1 - \log r` with r = pi/pi_old (Schulman's estimator), whose expected gradient under
+  pi_old is the KL's exactly
 
 All have no gradient at r = 1, so **strictly on-policy KL-Cov is the base rule**
 (`entropy-mechanism.kl-cov-on-policy`). KL-Cov acts from the second optimizer step on the same samples,

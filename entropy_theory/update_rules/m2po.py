@@ -1,6 +1,6 @@
-"""M2PO: no gradient on the tokens that moved most, up to a second moment (arXiv 2510.01161, AReaL).
+r"""M2PO: no gradient on the tokens that moved most, up to a second moment (arXiv 2510.01161, AReaL).
 
-Tokens with the largest ``(log rho)^2`` have score 0: as few as leave the mean of the others at most
+Tokens with the largest :math:`(\log \rho)^2` have score 0: as few as leave the mean of the others at most
 ``threshold``. Here rho = pi_old / mu as in ``sampler-correction`` (AReaL), or pi / mu (printed; option
 ``above``), over all tokens of the step. AReaL's example has .04, and PPO's clip beside it; the paper has
 none (``base=grpo`` with infinite clips). Tokens that moved alike up to rounding are silenced together.

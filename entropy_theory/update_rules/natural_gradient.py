@@ -4,11 +4,11 @@ r"""Natural policy gradient of a tabular policy (Cui et al., Theorem 2).
 
     \Delta z = \eta\, (A - \text{mean of } A)
 
-The inverse Fisher matrix of one softmax turns the gradient ``pi (A - E A)`` into A itself, up to a
-constant that leaves the softmax as it is. On a state whose actions are all listed the per-token scores
-are ``(A_a - mean_b A_b) / pi_a``, so that weight x score sums to ``A_a - mean_b A_b``. On samples the
-rule does not exist, because actions that were not drawn move too. Its effect on entropy is the claim
-`entropy-mechanism.theorem-2`.
+The inverse Fisher matrix of one softmax turns the gradient :math:`\pi (A - \mathbb E A)` into A itself,
+up to a constant that leaves the softmax as it is. On a state whose actions are all listed the per-token
+scores are :math:`(A_a - \operatorname{mean}_b A_b) / \pi_a`, so that weight x score sums to
+:math:`A_a - \operatorname{mean}_b A_b`. On samples the rule does not exist, because actions that were
+not drawn move too. Its effect on entropy is the claim `entropy-mechanism.theorem-2`.
 """
 
 from __future__ import annotations

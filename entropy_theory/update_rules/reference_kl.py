@@ -11,12 +11,13 @@ r = pi / pi_old being the token's ratio, which is differentiated too (DeepSeek-V
 
 In placement "loss" the estimator is differentiated. Its expected gradient on samples of pi is
 
-- k2: ``grad KL(pi || pi_ref)``, exactly;
-- k3: ``grad KL(pi_ref || pi)``, the other direction (the usual GRPO penalty);
-- k3-corrected: ``grad KL(pi || pi_ref)``, on samples of pi_old too: its slope is r d, on-policy that of
-  k2;
+- k2: :math:`\nabla \operatorname{KL}(\pi \| \pi_{\text{ref}})`, exactly;
+- k3: :math:`\nabla \operatorname{KL}(\pi_{\text{ref}} \| \pi)`, the other direction (the usual GRPO
+  penalty);
+- k3-corrected: :math:`\nabla \operatorname{KL}(\pi \| \pi_{\text{ref}})`, on samples of pi_old too: its
+  slope is r d, on-policy that of k2;
 - k1: zero, since E[grad log pi] = 0: noise and no penalty. Refused;
-- abs: ``grad sum |pi - pi_ref|``, twice the total variation, which is not a KL.
+- abs: :math:`\nabla \sum |\pi - \pi_{\text{ref}}|`, twice the total variation, which is not a KL.
 
 The straight-through forms of verl are k1+, abs+ and k3+. Their value is logged, and their gradient is
 that of k2: they are k2 here. The names ``kl``, ``mse`` and ``low_var_kl`` of verl are k1, k2 and k3, with

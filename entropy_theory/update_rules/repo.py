@@ -11,7 +11,7 @@ In expectation over on-policy samples ``repo`` is the entropy bonus beta grad H.
 in exact computation. REPO's is an estimate from sampled tokens, which needs no logits
 (`later-work.repo`).
 
-The paper's practical form is ``repo-r``, with ``beta = zeta |A|`` and log pi in place of log pi + H
+The paper's practical form is ``repo-r``, with :math:`\beta = \zeta |A|` and log pi in place of log pi + H
 (Appendix D.2; SkyRL's ``algorithm.repo``). Rare right tokens rise more, and rare wrong ones fall less.
 With rewards of one size it never lowers the rate of entropy while no weight is held at 0. With centered
 rewards it may (`later-work.repo-rescaled`).

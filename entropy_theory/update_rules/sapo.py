@@ -7,7 +7,7 @@ r"""SAPO: a soft gate in place of the clip (arXiv 2511.20347, Eqs. 5-6, and five
 
     \tau = \tau_\text{positive} \text{ where } A > 0, \quad \tau_\text{negative} \text{ elsewhere.}
 
-At ratio 1 f' is 1: on-policy it is GRPO. Its gradient is ``r f'(r) A = 4 r s (1 - s) A`` with s the
+At ratio 1 f' is 1: on-policy it is GRPO. Its gradient is :math:`r f'(r) A = 4 r s (1 - s) A` with s the
 sigmoid. It decays on both sides of 1, whatever the sign of A. TRL, verl, SkyRL, AReaL and ms-swift all
 have tau 1 and 1.05.
 """

@@ -66,7 +66,8 @@ def rounding_of(batch: TokenBatch, column: TokenColumn) -> Array:
 def token_covariance(
     batch: TokenBatch, log_prob: TokenColumn, advantage: TokenColumn
 ) -> TokenColumn:
-    """Return ``(log pi - mean log pi)(A - mean A)`` of each token: [..., sequences, positions], nats.
+    r"""Return :math:`(\log \pi - \operatorname{mean} \log \pi)(A - \operatorname{mean} A)` of each
+    token: [..., sequences, positions], nats.
 
     Means are over the ordinary rows, by ``weight`` (Cui et al., Eq. 10; there 1/N). The weighted mean
     of the result is the covariance itself.

@@ -36,7 +36,7 @@ MAPPINGS = ("exponential", "linear")
 
 @update_rule("steer")
 class Steer(PolicyShaped):
-    """The base rule, with advantages times a weight that falls with ``|Omega|``."""
+    r"""The base rule, with advantages times a weight that falls with :math:`|\Omega|`."""
 
     weight_low: float = 0.8
     """w_min, above 0."""
@@ -61,7 +61,8 @@ class Steer(PolicyShaped):
                      reads={RATIO, "log_prob"} if current else {"old_log_prob"})
 
     def effect(self, batch: TokenBatch, advantage: TokenColumn) -> TokenColumn:
-        """Return ``|Omega|`` of each ordinary token, 0 elsewhere: [..., sequences, positions], nats."""
+        r"""Return :math:`|\Omega|` of each ordinary token, 0 elsewhere: [..., sequences, positions],
+        nats."""
         xp: Any = namespace(advantage)
         log_prob = self._log_prob(batch)
         old = xp.where(xp.isfinite(batch.old_log_prob), batch.old_log_prob, log_prob)

@@ -7,10 +7,10 @@ r"""Top-entropy tokens: no gradient but on those whose states have the most entr
 
 In the paper rho is .2 ("80/20"; TRL's and ms-swift's ``top_entropy_quantile``). The mean still counts all
 tokens. tau is that of the whole step; TRL takes one for each micro-batch, over all ranks. A token is kept
-where at most ``rho (N - 1)`` of the N tokens have more entropy, as by TRL's interpolated quantile. In a
-listing of all answers it is kept where tokens with more entropy have at most the share rho of the weight.
-Tokens of a state have one entropy, and are kept together. Policy gradient moves a state's entropy H by at
-most H^2 per unit learning rate (`later-work.top-entropy`).
+where at most :math:`\rho (N - 1)` of the N tokens have more entropy, as by TRL's interpolated quantile.
+In a listing of all answers it is kept where tokens with more entropy have at most the share rho of the
+weight. Tokens of a state have one entropy, and are kept together. Policy gradient moves a state's
+entropy H by at most H^2 per unit learning rate (`later-work.top-entropy`).
 """
 
 from __future__ import annotations

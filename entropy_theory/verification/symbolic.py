@@ -1,9 +1,10 @@
-"""The equations of a formula, decided by SymPy: a second verdict beside the kernel's.
+r"""The equations of a formula, decided by SymPy: a second verdict beside the kernel's.
 
 A formula's terms are evaluated once more, on symbols in place of numbers. Every entry is then a rational
 function of the parameters and of their exponentials and logarithms, each a symbol of its own. In it
-``exp(a + b) = exp a exp b`` and ``log(a b) = log a + log b``. Each entry carries its derivative along. An
-equation holds if left minus right is the zero function, for all values of the parameters at once.
+:math:`\exp(a + b) = \exp a \exp b` and :math:`\log(a b) = \log a + \log b`. Each entry carries its
+derivative along. An equation holds if left minus right is the zero function, for all values of the
+parameters at once.
 
 It is written out for a few sizes: 2 and 3 actions, or one prompt with responses of two tokens from a
 vocabulary of two. It decides a conclusion "= 0", derivatives, gradients and equalities. It does not

@@ -164,10 +164,11 @@ class Difficulty:
     accuracy: float
     prompts: int
     covariance: float
-    """``Cov(log pi(y|x) / |y|, A)`` over a prompt's samples, nats."""
+    r""":math:`\operatorname{Cov}(\log \pi(y|x) / |y|, A)` over a prompt's samples, nats."""
     covariance_error: float | None
     covariance_pg: float
-    """``Cov(log pi(y|x) / |y|, pi A)``: Theorem 1's form, ``pi = exp(log pi(y|x) / |y|)``."""
+    r""":math:`\operatorname{Cov}(\log \pi(y|x) / |y|, \pi A)`: Theorem 1's form,
+    :math:`\pi = \exp(\log \pi(y|x) / |y|)`."""
     covariance_pg_error: float | None
     forecast: float
     """Forecast change of the mean entropy from a prompt's samples, nats per unit learning rate."""

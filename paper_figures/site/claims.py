@@ -29,13 +29,12 @@ from paper_figures.site.markup import (
     badge,
     claim_page,
     displayed,
-    docstring,
+    documented,
     fenced,
     figure_page,
     folded,
     formula,
     link,
-    module_docstring,
     orphan,
     prose_or_formula,
     source,
@@ -127,7 +126,7 @@ def _page(
         *(_beside_figures(claim) if any(opposed(record["verdict"], f) for f in figures) else []),
         table(("", claim.id), [(name, value) for name, value in facts if value], widths=(1, 5),
               css="facts"),
-        "## How it is read", "", docstring(module_docstring(file)),
+        "## How it is read", "", documented(_module_name(file)),
         "## The statement", "", *_statement(claim.statement),
         *_counterexample(claim, record.get("counterexample")), *live(claim_page(claim.id)),
     ]
@@ -311,6 +310,10 @@ def _evidence(title: str, rows: Sequence[Mapping[str, Any]]) -> str:
 def _what(evidence: Mapping[str, Any]) -> str:
     said = ": ".join(text(evidence[part]) for part in ("statement", "detail") if evidence[part])
     return f"**{text(evidence['step'])}** {said}" if evidence["step"] else said
+
+
+def _module_name(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
 
 
 def _files() -> dict[str, Path]:

@@ -11,14 +11,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SPECIAL = re.compile(r"([\\`*_<>\[\]{}|#~^!])")
 EMPHASIS = r"(?<![\w|*\\])\*\w(?:[^*|\n]*\w)?\*(?![\w*])"
-SPAN = re.compile(rf"(\$[^$]+\$|``[^`]+``|`[^`]+`|{EMPHASIS})")
+SPAN = re.compile(rf"(\$[^$]+\$|:math:`[^`]+`|``[^`]+``|`[^`]+`|{EMPHASIS})")
 PLACE = re.compile(
     r"\b(Theorem|Lemma|Proposition|Corollary|Figure|Table|Algorithm|Equation|Eq\.) (\d+(?:\.\d+)?)")
 LINKED_FILE = re.compile(r"</code/([^>]+)>")
 
 
 def text(source: str) -> str:
-    """Return prose as Markdown: ``$...$`` is a formula, what stands between backticks is code."""
+    """Return prose as Markdown: ``$...$`` and a docstring's ``:math:`` are formulas, `...` is code."""
     found = ""
     for part in filter(None, SPAN.split(source)):
         piece, is_span = (_span(part), True) if SPAN.fullmatch(part) else (_escaped(part), False)
@@ -34,8 +34,8 @@ def _escaped(part: str) -> str:
 def _span(part: str) -> str:
     if part.startswith("*"):
         return "*" + _escaped(part[1:-1]) + "*"
-    content = part.strip("`$").replace("\n", " ")
-    return formula(content) if part.startswith("$") else f"`` {content} ``"
+    content = part.removeprefix(":math:").strip("`$").replace("\n", " ")
+    return formula(content) if part.startswith(("$", ":math:")) else f"`` {content} ``"
 
 
 def formula(latex: str) -> str:
@@ -137,11 +137,6 @@ def source(path: Path) -> str:
     """Return a link to a file of the repository, which `pages.write` puts beside the pages."""
     name = path.relative_to(ROOT)
     return f"{{download}}`{name} </code/{name}>`"
-
-
-def docstring(source: str) -> str:
-    """Return a docstring without reStructuredText as Markdown; an indented block stands as it is."""
-    return "\n\n".join(part if part.startswith("    ") else text(part) for part in source.split("\n\n"))
 
 
 def documented(module: str) -> str:

@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 # LaTeX that docutils lacks, and what it has instead.
 REPLACEMENTS = (
-    (re.compile(r"\\[tcd]frac\b"), r"\\frac"),
+    (re.compile(r"\\[tcd]frac(?![a-zA-Z])"), r"\\frac"),
     (re.compile(r"\\frac\s*([A-Za-z0-9]|\\[A-Za-z]+)\s*([A-Za-z0-9])"), r"\\frac{\1}{\2}"),
     (re.compile(r"\\frac\s*([A-Za-z0-9])\s*\{"), r"\\frac{\1}{"),
     (re.compile(r"\\frac(\{[^{}]*\})\s*([A-Za-z0-9])"), r"\\frac\1{\2}"),
@@ -45,6 +45,10 @@ def formula(latex: str) -> str:
     except (MathError, AttributeError, IndexError) as error:
         raise ValueError(f"cannot set {latex}: {error}") from error
     body = re.sub(r">\s+<", "><", made.partition(">")[2])
+    # Bars are as high as letters, and have no space of a relation's beside them. Those of \left and
+    # \right, which end a row, grow.
+    body = re.sub(r'(?<!<mrow>)<mo(?: class="mathopen"| stretchy="false")?>([‖|])</mo>(?!</mrow>)',
+                  r'<mo lspace="0" rspace="0" stretchy="false">\1</mo>', body)
     # MathML leaves to its writer the space of log x, which log(x) does not have.
     body = body.replace(f"{APPLIED}<mo", "<mo").replace(APPLIED, '<mspace width="0.17em"/>')
     return f'<math alttext="{html.escape(latex)}">{body}'

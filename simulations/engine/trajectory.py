@@ -54,15 +54,15 @@ class Trajectory:
     reward: ByRecord
     """The expected reward, or probability of a right answer where rewards are 0 or 1: [records, runs]."""
     entropy_within_correct: ByRecord
-    """The entropy of the policy given a right answer, at most ``log |A*|``: [records, runs]."""
+    r"""The entropy of the policy given a right answer, at most :math:`\log |A^*|`: [records, runs]."""
     temperature: ByRecord
     """The temperature of the next step's second batch, NaN without one: [records, runs]."""
     coefficient: ByRecord
     """The coefficient that the rule's controller chose, NaN without one: [records, runs]."""
     covariance: ByRecord
-    """``Cov_pi(log pi, A)``, with A the reward minus its expectation (on a tree, ``Q - V``). It is what a
-    step of the natural gradient takes from entropy, to first order and per unit learning rate. [records,
-    runs]."""
+    r""":math:`\operatorname{Cov}_\pi(\log \pi, A)`, with A the reward minus its expectation (on a tree,
+    :math:`Q - V`). It is what a step of the natural gradient takes from entropy, to first order and per
+    unit learning rate. [records, runs]."""
     covariance_pg: ByRecord
     """Cov_pi(log pi, pi A), what a policy-gradient step takes from entropy: [records, runs]."""
     distinct_answers: ByRecord
@@ -70,7 +70,7 @@ class Trajectory:
     response_length: ByRecord
     """The expected number of tokens of a response, 1 for bandits: [records, runs]."""
     pass_at_k: PassAtK
-    """The probability of a right answer among k, ``1 - (1 - p)^k``: [records, runs, ks]."""
+    """The probability of a right answer among k, :math:`1 - (1 - p)^k`: [records, runs, ks]."""
     entropy_by_state: ByRecordAndState
     """[records, runs, states]."""
     reward_by_state: ByRecordAndState

@@ -1,10 +1,11 @@
-"""Runs on token trees: the states of a prompt are its prefixes, its answers are whole responses.
+r"""Runs on token trees: the states of a prompt are its prefixes, its answers are whole responses.
 
 A step is taken in one of three ways, which a test compares:
 
 - A rule that reads only a response's reward and length (`Needs.pools`) gets one row for each pair of
-  them. Backward recursion carries the coefficients to every state. The step is ``d(s) pi(a|s) (Q - V)``,
-  with the response's score in place of its reward. It costs as much as the logits.
+  them. Backward recursion carries the coefficients to every state. The step is
+  :math:`d(s) \pi(a|s) (Q - V)`, with the response's score in place of its reward. It costs as much as
+  the logits.
 - Other rules, in exact expectation, get every response as a row (`tabular.response_batch`).
 - Sampled responses are rows, drawn token by token.
 """

@@ -108,7 +108,7 @@ class Bandit:
 
     @property
     def ceiling(self) -> float:
-        """``log |A*|``, nats: the largest entropy of a policy that answers right every time."""
+        r""":math:`\log |A^*|`, nats: the largest entropy of a policy that answers right every time."""
         return math.log(self.correct[0, 0].sum())
 
     def starts(self, n_starts: int, seed: int) -> np.ndarray:

@@ -36,6 +36,10 @@ def test_evidence_stands_in_groups() -> None:
 def test_formulas_are_set_and_a_broken_one_is_an_error() -> None:
     """LaTeX that docutils reads otherwise than TeX, or not at all: a page with a hole, or false."""
     assert formula(r"\frac12") == formula(r"\frac{1}{2}").replace(r"\frac{1}{2}", r"\frac12")
+    assert formula(r"\tfrac14(1 + n)").count("<mfrac><mn>1</mn><mn>4</mn></mfrac>") == 1
+    assert formula(r"\|d\|^2").count('stretchy="false">‖</mo>') == 2
+    assert formula(r"|a|").count('<mo lspace="0" rspace="0" stretchy="false">|</mo>') == 2
+    assert "stretchy" not in formula(r"\left\|\frac ab\right\|")
     assert "<mfrac><mi>p</mi><mrow><mn>1</mn><mo>" in formula(r"\frac p{1 - p}")
     assert "<mtext>own rate</mtext>" in formula(r"\mathrm{own\,rate}")
     assert formula(r"\log n").count("<mspace") == 1

@@ -237,15 +237,17 @@ def test_a_full_disk_is_no_fault_of_the_pages(tmp_path, monkeypatch, capfd):
 @pytest.mark.parametrize(("source", "expected"), [
     ("|A*| and a_b <x> [1]", r"\|A\*\| and a\_b \<x\> \[1\]"),
     ("*so* `x_y` and $a*b$", "*so* `` x_y `` and {math}`a*b`"),
+    (r"the rate :math:`\pi_a` of `x`", r"the rate {math}`\pi_a` of `` x ``"),
 ])
 def test_prose_means_itself(source, expected):
     assert markup.text(source) == expected
 
 
-def test_the_formulas_of_a_rule_are_set_on_its_page_and_in_the_map(site):
+def test_the_formulas_of_docstrings_are_set_on_their_pages_and_in_the_map(site):
     """A formula in letters and underscores; one that is cut off at the line's end."""
     for name, latex in (("rules/aepo", r"T = T_\text{low} + (T_\text{high} - T_\text{low})\, \mathbf{1}"),
                         ("rules/index", r"J = E\, \frac1G \sum_i \frac{1}{|o_i|} \sum_t \min\bigl(r A,"),
+                        ("claims/aepo.theorem-4.3b", r"F(T) = -\sum_{A^*} \pi^T_a \operatorname{Cov}"),
                         ("reference/entropy_theory.performance_law", r"R = b - a\, e^H&quot;>")):
         page = (site / f"{name}.html").read_text(encoding="utf-8")
         assert f'<math alttext="{latex}'.replace("&quot;", '"') in page, name
@@ -256,11 +258,6 @@ def test_code_in_a_docstring_leads_to_what_it_names(site):
     assert 'href="#entropy_theory.performance_law.law.rivals"' in page
     page = (site / "rules" / "aepo.html").read_text(encoding="utf-8")
     assert "../claims/aepo.theorem-4.3b.html" in page
-
-
-def test_what_is_indented_in_a_claim_s_docstring_stands_as_it_is():
-    assert markup.docstring("Say |x|:\n\n    J = a * b\n\n- one_") == (
-        "Say \\|x\\|:\n\n    J = a * b\n\n- one\\_")
 
 
 def test_a_notebook_shows_what_was_kept_of_it_as_it_is_now(tmp_path, monkeypatch):

@@ -1,32 +1,41 @@
-"""AEnt, Section 4.2, Eq. 4.1: the adaptive coefficient confines the clamped entropy to its band.
+r"""AEnt, Section 4.2, Eq. 4.1: the adaptive coefficient confines the clamped entropy to its band.
 
 The setting is one state with n kept tokens, of which m are right, and rewards r in {0, 1}. A
-natural-gradient step on the logits z and then a step of the coefficient lambda alternate.
+natural-gradient step on the logits z and then a step of the coefficient :math:`\lambda` alternate.
 
-    z      <- z + eta (r - lambda log pi)          that is  z <- (1 - eta lambda) z + eta r
-    lambda <- Proj_[lambda_min, lambda_max] (lambda + beta f(H))
-    f(H)    = (low - H)_+ - (H - high)_+
+.. math::
 
-The paper: "The algorithm will try to confine" H to the band [low, high], and "can effectively
-confine" it. These words are soft, so we judge success: H is in the band after the 16 steps that are
-run here, with 10 % slack, from any start and for any box [lambda_min, lambda_max].
+    z \leftarrow z + \eta (r - \lambda \log \pi) \quad\text{that is}\quad z \leftarrow (1 - \eta
+    \lambda) z + \eta r
 
-This is false, and more steps do not mend it. For a fixed lambda, H tends to h(lambda), the entropy
-of ``softmax(r/lambda)``. The box may keep h(lambda) out of the band. A large beta overshoots from
-one end of the box to the other for ever.
+    \lambda \leftarrow \operatorname{Proj}_{[\lambda_{\min}, \lambda_{\max}]} (\lambda + \beta f(H))
 
-The repair is in continuous time. It starts at ``z = x r`` with ``x >= 0``, where tokens of one kind
-have equal logits. It follows ``x' = g(x) u`` with ``u = 1 - lambda x``. The natural gradient has
-``g = 1``. The vanilla gradient has ``g = n p (1 - p)/(m (n - m))``, with p the probability of the m
-right tokens. This is a damped oscillator with the energy
+    f(H) = (\text{low} - H)_+ - (H - \text{high})_+
 
-    E = u^2/2 + beta int f(H(x)) x/g dx,    dE/dt = -lambda g u^2 <= 0
-    if  h(lambda_min) <= high  and  low <= h(lambda_max).
+The paper: "The algorithm will try to confine" H to the band [low, high], and "can effectively confine"
+it. These words are soft, so we judge success. H is in the band after the 16 steps that are run here,
+with 10 % slack, from any start and for any box :math:`[\lambda_{\min}, \lambda_{\max}]`.
 
-It also falls while an end of the box holds lambda, and that is the repaired statement. The Rocq
-theorem `energy_falls` is the derivative. By LaSalle's principle H then ends in the band for every
-beta, which is not part of the statement. Box and band must fit. With the paper's box up to 0.009
-and unit rewards, no solved state with one right token holds entropy 0.15.
+This is false, and more steps do not mend it. For a fixed :math:`\lambda`, H tends to
+:math:`h(\lambda)`, the entropy of :math:`\operatorname{softmax}(r/\lambda)`. The box may keep
+:math:`h(\lambda)` out of the band. A large :math:`\beta` overshoots from one end of the box to the
+other for ever.
+
+The repair is in continuous time. It starts at :math:`z = x r` with :math:`x \ge 0`, where tokens of one
+kind have equal logits. It follows :math:`x' = g(x) u` with :math:`u = 1 - \lambda x`. The natural
+gradient has :math:`g = 1`. The vanilla gradient has :math:`g = n p (1 - p)/(m (n - m))`, with p the
+probability of the m right tokens. This is a damped oscillator with the energy
+
+.. math::
+
+    E = u^2/2 + \beta \int f(H(x)) x/g \, dx,\quad dE/dt = -\lambda g u^2 \le 0
+
+    \text{if } h(\lambda_{\min}) \le \text{high} \text{ and } \text{low} \le h(\lambda_{\max}).
+
+It also falls while an end of the box holds :math:`\lambda`, and that is the repaired statement. The
+Rocq theorem `energy_falls` is the derivative. By LaSalle's principle H then ends in the band for every
+:math:`\beta`, which is not part of the statement. Box and band must fit. With the paper's box up to
+0.009 and unit rewards, no solved state with one right token holds entropy 0.15.
 """
 
 from fractions import Fraction

@@ -1,25 +1,29 @@
-"""AEnt, Section 4.1: the entropy bonus pulls every probability towards 1/n.
+r"""AEnt, Section 4.1: the entropy bonus pulls every probability towards 1/n.
 
 "Maximizing the entropy pulls the policy towards [uniform], increasing the likelihood of
 low-probability actions while decreasing those of the high-probability ones."
 
-It is read at one state with n tokens, under the gradient flow on the entropy H. This is the limit
-of small bonus steps ``dz = eta lambda grad H``. The statement is that each pi_a moves towards 1/n.
-Per unit of time,
+It is read at one state with n tokens, under the gradient flow on the entropy H. This is the limit of
+small bonus steps :math:`dz = \eta \lambda \nabla H`. The statement is that each :math:`\pi_a` moves
+towards 1/n. Per unit of time,
 
-    dz_a = -S_a,    d log pi_a = -(S_a - Sb),
-    S_a = pi_a (log pi_a + H),    Sb = E_pi S >= 0.
+.. math::
 
-So a token gains exactly when ``S_a < Sb``. Three exact consequences follow.
+    dz_a = -S_a,\quad d \log \pi_a = -(S_a - \bar S),
 
-- Tokens with ``pi_a <= e^{-H}`` gain. All tokens below 1/n are among them, since ``e^{-H} >= 1/n``.
-- The likeliest token loses, and entropy rises at the rate ``||S||^2``.
-- Tokens between 1/n and the crossing ``S_a = Sb`` gain too, and so move away from 1/n. The
+    S_a = \pi_a (\log \pi_a + H),\quad \bar S = \mathbb E_\pi S \ge 0.
+
+So a token gains exactly when :math:`S_a < \bar S`. Three exact consequences follow.
+
+- Tokens with :math:`\pi_a \le e^{-H}` gain. All tokens below 1/n are among them, since
+  :math:`e^{-H} \ge 1/n`.
+- The likeliest token loses, and entropy rises at the rate :math:`\|S\|^2`.
+- Tokens between 1/n and the crossing :math:`S_a = \bar S` gain too, and so move away from 1/n. The
   statement as printed is false.
 
-The bonus lifts a token's logit by ``pi_a (-log pi_a - H)``, and below ``e^{-1-H}`` this falls with
-pi_a. So it lifts the rarest token least. A natural-gradient bonus multiplies every log-ratio by
-``1 - eta lambda`` instead.
+The bonus lifts a token's logit by :math:`\pi_a (-\log \pi_a - H)`, and below :math:`e^{-1-H}` this
+falls with :math:`\pi_a`. So it lifts the rarest token least. A natural-gradient bonus multiplies every
+log-ratio by :math:`1 - \eta \lambda` instead.
 """
 
 import numpy as np

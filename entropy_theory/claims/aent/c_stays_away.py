@@ -1,27 +1,28 @@
-"""AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
+r"""AEnt, after Proposition 1: "C(q) can be controlled (bounded away from 0)".
 
-C(q) is the probability of the likeliest right response. It divides the bound of Proposition 1 (II).
-The text says that a strong initial model or enough exploration can keep it away from zero, and
+:math:`C(q)` is the probability of the likeliest right response. It divides the bound of Proposition 1
+(II). The text says that a strong initial model or enough exploration can keep it away from zero, and
 gives no bound.
 
-We judge the simplest bound that a start alone could give, for one-token responses and the exact
-policy gradient ``dz_a = eta pi_a (R_a - V)``. There are m right answers, with total probability
-``p = pi(A*)``. The statement is that neither C nor p falls in a step, so
-``C_k >= max(C_0, p_0/m)``. The paper does not claim that each step is monotone. With the returns 0
-and 1 of its experiments each step is, and in this sense C "can be controlled". Whether ``C > 0`` is
-kept in some weaker sense for other returns is left open.
+We judge the simplest bound that a start alone could give, for one-token responses and the exact policy
+gradient :math:`dz_a = \eta \pi_a (R_a - V)`. There are m right answers, with total probability
+:math:`p = \pi(A^*)`. The statement is that neither C nor p falls in a step, so
+:math:`C_k \ge \max(C_0, p_0/m)`. The paper does not claim that each step is monotone. With the returns
+0 and 1 of its experiments each step is, and in this sense C "can be controlled". Whether :math:`C > 0`
+is kept in some weaker sense for other returns is left open.
 
-For returns in [0, 1] it is false, since a nearly right answer can push the right one down. Examples
-are ``pi = (1, 1, 3)/5``, ``R = (0, 1, 9/10)``, ``eta = 4`` and ``pi = (1, 1, 4)/6``, ``eta = 1``.
-With ``R = (1, 1 - delta, 0)`` a smaller delta makes the fall deeper (see the experiment). In the
-end C recovers for small eta (Mei et al. 2020, Lemma 5), which is not proved here.
+For returns in [0, 1] it is false, since a nearly right answer can push the right one down. Examples are
+:math:`\pi = (1, 1, 3)/5`, :math:`R = (0, 1, 9/10)`, :math:`\eta = 4` and :math:`\pi = (1, 1, 4)/6`,
+:math:`\eta = 1`. With :math:`R = (1, 1 - \delta, 0)` a smaller :math:`\delta` makes the fall deeper
+(see the experiment). In the end C recovers for small :math:`\eta` (Mei et al. 2020, Lemma 5), which is
+not proved here.
 
-For returns 0 and 1 and one token it is true for every eta. Each hypothesis is needed.
+For returns 0 and 1 and one token it is true for every :math:`\eta`. Each hypothesis is needed.
 
 - One token. With two, C falls at a binary tree.
 - Exact gradients. With positive probability, sampled natural gradient with graded returns commits
-  to a worse answer, and then ``C -> 0``.
-- A start. No bound is uniform over starts, as C grows per step at most by the factor ``e^eta``.
+  to a worse answer, and then :math:`C \to 0`.
+- A start. No bound is uniform over starts, as C grows per step at most by the factor :math:`e^\eta`.
 """
 
 from fractions import Fraction

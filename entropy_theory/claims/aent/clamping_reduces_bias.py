@@ -1,20 +1,24 @@
-"""AEnt, Section 4.1: clamping the entropy reduces the bias that it brings.
+r"""AEnt, Section 4.1: clamping the entropy reduces the bias that it brings.
 
-The setting is one state with n tokens, m of them right (reward 1, else 0). An entropy bonus of
-weight lambda on k tokens, m' of them right, has the optimum ``softmax(r/lambda)`` on these k. Of
-the value 1, this optimum gives away
+The setting is one state with n tokens, m of them right (reward 1, else 0). An entropy bonus of weight
+:math:`\lambda` on k tokens, m' of them right, has the optimum :math:`\operatorname{softmax}(r/\lambda)`
+on these k. Of the value 1, this optimum gives away
 
-    B(k, m') = (k - m') / (m' e^{1/lambda} + k - m')            (1 if m' = 0)
+.. math::
 
-Lemma 5 bounds it by ``lambda log(k/m')``. Section 1 says without a condition that the clamped
+    B(k, m') = (k - m') / (m' e^{1/\lambda} + k - m')\quad (1 \text{ if } m' = 0)
+
+Lemma 5 bounds it by :math:`\lambda \log(k/m')`. Section 1 says without a condition that the clamped
 entropy "enjoys decreased bias". It is read for the k likeliest tokens kept, as
-``B(k, m') <= B(n, m)``.
+:math:`B(k, m') \le B(n, m)`.
 
 This is false, since the cut may take right tokens. Section 4.1 names the condition itself ("a
 smaller response space with denser optimality generally leads to reduced bias"). That condition is
 the exact rule, but nothing makes the top set denser.
 
-    B(k, m') <= B(n, m)  exactly when  m'/k >= m/n
+.. math::
+
+    B(k, m') \le B(n, m)\quad \text{ exactly when}\quad m'/k \ge m/n
 
 The bound of Lemma 5 falls exactly then, too. The condition holds whenever all right tokens are
 kept. If only some are kept, it may fail.

@@ -1,15 +1,17 @@
-"""AEnt, Section 3: policy optimization without regularization is "generally guaranteed to converge
+r"""AEnt, Section 3: policy optimization without regularization is "generally guaranteed to converge
 to an epsilon-stationary point".
 
 It is made exact for responses of one token, returns in [0, 1] and the exact policy gradient g of
-``V = E_pi R``. Every step of size ``eta <= 2/5`` gains
+:math:`V = \mathbb E_\pi R`. Every step of size :math:`\eta \le 2/5` gains
 
-    V(z + eta g) - V(z) >= (eta/2) |g|^2.
+.. math::
+
+    V(z + \eta g) - V(z) \ge (\eta/2) |g|^2.
 
 As V is at most 1, the gains add up to at most 1. So among any K steps one has
-``|g|^2 <= 2/(eta K)``. After ``K = 2/(eta epsilon^2)`` steps this is an epsilon-stationary point.
-The step size does not depend on the number of tokens. This is the descent lemma with the bound 5/2
-on the second derivative of V along a unit direction (Mei et al. 2020, Lemma 2). Sampled gradients
+:math:`|g|^2 \le 2/(\eta K)`. After :math:`K = 2/(\eta \epsilon^2)` steps this is an epsilon-stationary
+point. The step size does not depend on the number of tokens. This is the descent lemma with the bound
+5/2 on the second derivative of V along a unit direction (Mei et al. 2020, Lemma 2). Sampled gradients
 need more ("generally"), and this is not judged.
 """
 

@@ -1,37 +1,45 @@
-"""AEnt, after Proposition 2: regularization improves the bound's "dependence on eps" to eps^2.
+r"""AEnt, after Proposition 2: regularization improves the bound's "dependence on eps" to
+:math:`\varepsilon^2`.
 
-For one prompt, let eps be the norm of the gradient that each proposition is about. The two bounds
-on the gap are
+For one prompt, let :math:`\varepsilon` be the norm of the gradient that each proposition is about. The
+two bounds on the gap are
 
-    B1(eps) = sqrt(h) eps / C                           Proposition 1 (II)
-    B2(eps) = eps^2 / (2 lambda C_lambda) + lambda L    Proposition 2
-    L = h log|A| - log|A*|
+.. math::
 
-The text says that the dependence on eps improves, which is so, and that the bias lambda L is the
-price. It does not claim that anything is left once the price is paid, and that is what we judge. It
-is read as ``B2(eps) <= B1(eps)``, so that the whole bound improves.
+    B_1(\varepsilon) = \sqrt{h} \varepsilon / C \quad\text{Proposition 1 (II)}
 
-This is false. As ``eps -> 0``, B1 tends to 0 and B2 to ``lambda L > 0``. With ``c = sqrt(h)/C`` and
-``k = 1/(2 lambda C_lambda)`` the exact crossover is
+    B_2(\varepsilon) = \varepsilon^2 / (2 \lambda C_\lambda) + \lambda L \quad\text{Proposition 2}
 
-    B2 <= B1   iff   (2 k eps - c)^2 <= c^2 - 4 k lambda L.
+    L = h \log|A| - \log|A^*|
 
-This is an interval of eps. It is empty unless ``h C_lambda >= 2 L C^2``, where lambda enters
-through P* only.
+The text says that the dependence on :math:`\varepsilon` improves, which is so, and that the bias
+:math:`\lambda L` is the price. It does not claim that anything is left once the price is paid, and that
+is what we judge. It is read as :math:`B_2(\varepsilon) \le B_1(\varepsilon)`, so that the whole bound
+improves.
 
-- With one token and at most half of the answers right, ``B2 > B1`` for every policy, eps and
-  lambda.
+This is false. As :math:`\varepsilon \to 0`, B1 tends to 0 and B2 to :math:`\lambda L > 0`. With
+:math:`c = \sqrt{h}/C` and :math:`k = 1/(2 \lambda C_\lambda)` the exact crossover is
+
+.. math::
+
+    B_2 \le B_1\quad \text{ iff}\quad (2 k \varepsilon - c)^2 \le c^2 - 4 k \lambda L.
+
+This is an interval of :math:`\varepsilon`. It is empty unless :math:`h C_\lambda \ge 2 L C^2`, where
+:math:`\lambda` enters through :math:`P^*` only.
+
+- With one token and at most half of the answers right, :math:`B_2 > B_1` for every policy,
+  :math:`\varepsilon` and :math:`\lambda`.
 - With one right response of any length, B1 is smaller wherever B2 is below the largest gap, 1. What
-  holds instead is ``B2 >= min(1, B1)``.
+  holds instead is :math:`B_2 \ge \min(1, B_1)`.
 
-An improvement is possible where right answers are dense. With two right answers of three, pi
-uniform, ``lambda = 1/2`` and ``eps = 1/6``, B2 is 0.453 and B1 is 0.5. Without the bias, B2 is the
-smaller one for eps up to ``c/k = 2 lambda C_lambda sqrt(h)/C``.
+An improvement is possible where right answers are dense. With two right answers of three, :math:`\pi`
+uniform, :math:`\lambda = 1/2` and :math:`\varepsilon = 1/6`, B2 is 0.453 and B1 is 0.5. Without the
+bias, B2 is the smaller one for :math:`\varepsilon` up to :math:`c/k = 2 \lambda C_\lambda \sqrt{h}/C`.
 
-The constants C and C_lambda are the largest that the printed proofs allow, and a smaller C_lambda
-only makes B2 worse. With the 4 lambda of `extension.soft-suboptimality` for 2 lambda the first
-bullet fails. There, with one of two tokens right, pi uniform and the best lambda, B2 is 1.67 eps
-and B1 is 2 eps.
+The constants C and :math:`C_\lambda` are the largest that the printed proofs allow, and a smaller
+:math:`C_\lambda` only makes B2 worse. With the :math:`4 \lambda` of `extension.soft-suboptimality` for
+:math:`2 \lambda` the first bullet fails. There, with one of two tokens right, :math:`\pi` uniform and
+the best :math:`\lambda`, B2 is :math:`1.67 \varepsilon` and B1 is :math:`2 \varepsilon`.
 """
 
 import dataclasses

@@ -1,13 +1,17 @@
-"""AEnt, Lemma 1: the gradient of the response entropy.
+r"""AEnt, Lemma 1: the gradient of the response entropy.
 
-It is for a softmax policy on responses of h tokens with deterministic transitions. With d(s) the
-probability of passing through s, and H_to the entropy still to come,
+It is for a softmax policy on responses of h tokens with deterministic transitions. With :math:`d(s)`
+the probability of passing through s, and :math:`H_{\text{to}}` the entropy still to come,
 
-    grad H = -E[ sum_t grad log pi(a_t|s_t) sum_{t' >= t} log pi(a_t'|s_t') ]                (A.1)
-    dH/dtheta(s, a) = d(s) pi(a|s) (-log pi(a|s) + H_to(sa) - H_to(s)).
+.. math::
 
-It is exact. The equations of the source are not readable, and the displays are reconstructed from
-its proof text. ``H = -sum_y pi(y) log pi(y)`` is the *sum* of the token entropies on the way, not
+    \nabla H = -\mathbb E[ \sum_t \nabla \log \pi(a_t|s_t) \sum_{t' \ge t} \log \pi(a_{t'}|s_{t'}) ]
+    \quad\text{(A.1)}
+
+    dH/d\theta(s, a) = d(s) \pi(a|s) (-\log \pi(a|s) + H_{\text{to}}(sa) - H_{\text{to}}(s)).
+
+It is exact. The equations of the source are not readable, and the displays are reconstructed from its
+proof text. :math:`H = -\sum_y \pi(y) \log \pi(y)` is the *sum* of the token entropies on the way, not
 their mean.
 """
 

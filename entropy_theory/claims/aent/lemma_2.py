@@ -1,9 +1,9 @@
-"""AEnt, Lemma 2: baselines add nothing to a policy gradient.
+r"""AEnt, Lemma 2: baselines add nothing to a policy gradient.
 
-For any functions b_t of the state, ``E[ sum_t grad log pi(a_t|s_t) b_t(s_t) ] = 0``. It is exact,
-since given s_t the score has mean zero. On a tree the depth of a state is its time, so b_t(s_t) is
-one number per state. Lemma 3 uses it with ``b = V_lambda``. A baseline that depends on the token
-does not drop out.
+For any functions :math:`b_t` of the state, :math:`\mathbb E[ \sum_t \nabla \log \pi(a_t|s_t) b_t(s_t) ]
+= 0`. It is exact, since given :math:`s_t` the score has mean zero. On a tree the depth of a state is
+its time, so :math:`b_t(s_t)` is one number per state. Lemma 3 uses it with :math:`b = V_\lambda`. A
+baseline that depends on the token does not drop out.
 """
 
 from entropy_theory import verification as vf

@@ -1,14 +1,17 @@
-"""AEnt, Lemma 3: the gradient of the entropy-regularized value.
+r"""AEnt, Lemma 3: the gradient of the entropy-regularized value.
 
-The |D| prompts are drawn uniformly, and d_q(s) is the probability of passing through s given the
-prompt q. With the regularized advantage A_lambda the lemma is
+The :math:`|D|` prompts are drawn uniformly, and :math:`d_q(s)` is the probability of passing through s
+given the prompt q. With the regularized advantage :math:`A_\lambda` the lemma is
 
-    dV_lambda(D)/dtheta(s, a) = (1/|D|) d_q(s) pi(a|s) A_lambda(s, a)                  (A.16)
-    A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s)
+.. math::
 
-It is exact. We reconstructed it with ``-lambda log pi`` inside A_lambda, as in Mei et al. With
-``A = Q_lambda - V_lambda`` the formula is wrong, and each state's advantages do not even average to
-zero. The printed formula sums over time steps. On a tree each state has one time.
+    dV_\lambda(D)/d\theta(s, a) = (1/|D|) d_q(s) \pi(a|s) A_\lambda(s, a) \quad\text{(A.16)}
+
+    A_\lambda(s, a) = Q_\lambda(s, a) - \lambda \log \pi(a|s) - V_\lambda(s)
+
+It is exact. We reconstructed it with :math:`-\lambda \log \pi` inside :math:`A_\lambda`, as in Mei et
+al. With :math:`A = Q_\lambda - V_\lambda` the formula is wrong, and each state's advantages do not even
+average to zero. The printed formula sums over time steps. On a tree each state has one time.
 """
 
 import numpy as np

@@ -1,13 +1,15 @@
-"""AEnt, Lemma 4: the performance difference of two policies, with entropy.
+r"""AEnt, Lemma 4: the performance difference of two policies, with entropy.
 
-For any policies pi and pi', any lambda and any state,
+For any policies :math:`\pi` and :math:`\pi'`, any :math:`\lambda` and any state,
 
-    V'_lambda(s) - V_lambda(s) = sum over later states u of d'(u) ( sum_a pi'(a|u) {Q_lambda(u, a)
-                                 - lambda log pi'(a|u)} - V_lambda(u) ).
+.. math::
 
-Here d'(u) is the probability that pi' passes through u from s, and Q_lambda and V_lambda are those
-of pi. It is exact, and ``lambda = 0`` is the usual lemma. The logarithm is that of pi'. With log pi
-instead the identity fails.
+    V'_\lambda(s) - V_\lambda(s) = \sum_{u \text{ later}} d'(u) ( \sum_a \pi'(a|u) \{Q_\lambda(u, a) -
+    \lambda \log \pi'(a|u)\} - V_\lambda(u) ).
+
+Here d'(u) is the probability that :math:`\pi'` passes through u from s, and :math:`Q_\lambda` and
+:math:`V_\lambda` are those of :math:`\pi`. It is exact, and :math:`\lambda = 0` is the usual lemma. The
+logarithm is that of :math:`\pi'`. With log :math:`\pi` instead the identity fails.
 """
 
 from entropy_theory import verification as vf

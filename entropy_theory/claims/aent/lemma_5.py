@@ -1,25 +1,33 @@
-"""AEnt, Lemma 5: the bias that an entropy bonus brings.
+r"""AEnt, Lemma 5: the bias that an entropy bonus brings.
 
-For a prompt q, ``m = |A*_h(q)|`` of the ``|A|^h`` responses are optimal. The policy pi*_lambda
-maximizes V_lambda. For every ``lambda > 0`` and policy pi,
+For a prompt q, :math:`m = |A^*_h(q)|` of the :math:`|A|^h` responses are optimal. The policy
+:math:`\pi^*_\lambda` maximizes :math:`V_\lambda`. For every :math:`\lambda > 0` and policy :math:`\pi`,
 
-    V*(q) - V^pi(q) <= V_lambda^{pi*_lambda}(q) - V_lambda^pi(q) + lambda log(|A|^h / m).
+.. math::
 
-It is exact. At ``pi = pi*_lambda`` it gives the plain bias bound
+    V^*(q) - V^\pi(q) \le V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^\pi(q) + \lambda \log(|A|^h / m).
 
-    V* - V^{pi*_lambda} <= lambda (h log|A| - log m).
+It is exact. At :math:`\pi = \pi^*_\lambda` it gives the plain bias bound
+
+.. math::
+
+    V^* - V^{\pi^*_\lambda} \le \lambda (h \log|A| - \log m).
 
 The display (A.32) is not readable. Proposition 2 needs the form with two policies, and the plain
 form follows from it.
 
 Two facts prove it.
 
-    V*_lambda = lambda log sum_y e^{R(y)/lambda} >= V* + lambda log m
-    V_lambda^pi - V^pi = lambda H(pi) <= lambda h log|A|
+.. math::
 
-No constant factor improves the bound. With 0/1 returns and ``k = (|A|^h - m)/m`` wrong responses
-per right response, the bias is exactly ``k/(e^{1/lambda} + k)``. Take ``lambda = 1/(c log k)`` with
-``c < 1``. As c tends to 1 and k to infinity, the ratio of the bias to the bound tends to 1.
+    V^*_\lambda = \lambda \log \sum_y e^{R(y)/\lambda} \ge V^* + \lambda \log m
+
+    V_\lambda^\pi - V^\pi = \lambda H(\pi) \le \lambda h \log|A|
+
+No constant factor improves the bound. With 0/1 returns and :math:`k = (|A|^h - m)/m` wrong responses
+per right response, the bias is exactly :math:`k/(e^{1/\lambda} + k)`. Take
+:math:`\lambda = 1/(c \log k)` with :math:`c < 1`. As c tends to 1 and k to infinity, the ratio of the
+bias to the bound tends to 1.
 """
 
 import numpy as np

@@ -1,23 +1,31 @@
-"""AEnt, Lemma 6: a small regularized gradient means a small soft gap.
+r"""AEnt, Lemma 6: a small regularized gradient means a small soft gap.
 
-    V_lambda^{pi*_lambda}(q) - V_lambda^pi(q) <= ||grad V_lambda(D)||_2^2 / (2 lambda C_lambda(q)).
+.. math::
+
+    V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^\pi(q) \le \|\nabla V_\lambda(D)\|_2^2 / (2 \lambda
+    C_\lambda(q)).
 
 The constant is "specified in the proof", but the displays of the proof are not readable. Three
-constants make it true. Here S_q holds the prefixes of responses to q, and P and P* are the
-probabilities of visiting a prefix under pi and under pi*_lambda.
+constants make it true. Here :math:`S_q` holds the prefixes of responses to q, and P and :math:`P^*` are
+the probabilities of visiting a prefix under :math:`\pi` and under :math:`\pi^*_\lambda`.
 
-    by state     C = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s)
-    by ratio     C = (1/(|D|^2 |S_q|)) min_s P(s) min_{s,a} pi(a|s)^2 / max_s (P*(s)/P(s))
-    by response  C = (1/|D|^2) (min_y pi(y|q))^2
+.. math::
 
-The first constant is the largest. The second follows Mei et al. (2020), Lemma 15, as the printed
-proof does. All three are true with 4 in place of 2 (`extension.soft-gap`). The printed route uses
-``KL <= ||.||_inf^2 / 2`` (Mei et al., Lemma 27), where ``range^2/8`` is true.
+    \text{by state}\quad C = (1/|D|^2) \min_s P(s)^2 \min_a \pi(a|s)^2 / P^*(s)
 
-The constants by ratio and by response are at most ``|A|^(-2h)``. The constant by state may be
-larger, for example ``|A|^-(h+1)`` for the uniform policy and large lambda. But at the root it is at
-most ``min_a pi(a|q)^2 / |D|^2``, and so at most ``|A|^(-2)/|D|^2``. So the lemma is qualitatively
-right, and quantitatively vacuous for an LLM.
+    \text{by ratio}\quad C = (1/(|D|^2 |S_q|)) \min_s P(s) \min_{s,a} \pi(a|s)^2 / \max_s (P^*(s)/P(s))
+
+    \text{by response}\quad C = (1/|D|^2) (\min_y \pi(y|q))^2
+
+The first constant is the largest. The second follows Mei et al. (2020), Lemma 15, as the printed proof
+does. All three are true with 4 in place of 2 (`extension.soft-gap`). The printed route uses
+:math:`\operatorname{KL} \le \|.\|_\infty^2 / 2` (Mei et al., Lemma 27), where
+:math:`\operatorname{range}^2/8` is true.
+
+The constants by ratio and by response are at most :math:`|A|^{-2h}`. The constant by state may be
+larger, for example :math:`|A|^{-(h+1)}` for the uniform policy and large :math:`\lambda`. But at the
+root it is at most :math:`\min_a \pi(a|q)^2 / |D|^2`, and so at most :math:`|A|^{-2}/|D|^2`. So the
+lemma is qualitatively right, and quantitatively vacuous for an LLM.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,17 @@
-"""AEnt, after Proposition 2: it "provides a more accurate bound for the entropy bias".
+r"""AEnt, after Proposition 2: it "provides a more accurate bound for the entropy bias".
 
-It is read as more accurate than ``lambda h log|A|``. This is the bound from the policies' entropies
-alone, and the number of right responses does not occur in it. Let m of the ``N = |A|^h`` responses
-be right, with returns 0 and 1. Of the value, the regularized optimum gives away exactly
-``B = (N - m)/(m e^{1/lambda} + N - m)``, and
+It is read as more accurate than :math:`\lambda h \log|A|`. This is the bound from the policies'
+entropies alone, and the number of right responses does not occur in it. Let m of the :math:`N = |A|^h`
+responses be right, with returns 0 and 1. Of the value, the regularized optimum gives away exactly
+:math:`B = (N - m)/(m e^{1/\lambda} + N - m)`, and
 
-    B  <=  lambda log(N/m)  <=  lambda log N.
+.. math::
 
-The second inequality is strict for ``m > 1``. So Proposition 2 has a valid bound, and the better
-one. The experiment of Lemma 5 shows how far it is from B. The ratio tends to 1 along a sequence.
-For large lambda it is far from 1, since ``B <= 1`` while the bound grows without end.
+    B \le \lambda \log(N/m) \le \lambda \log N.
+
+The second inequality is strict for :math:`m > 1`. So Proposition 2 has a valid bound, and the better
+one. The experiment of Lemma 5 shows how far it is from B. The ratio tends to 1 along a sequence. For
+large :math:`\lambda` it is far from 1, since :math:`B \le 1` while the bound grows without end.
 """
 
 from fractions import Fraction

@@ -1,15 +1,17 @@
-"""AEnt, Proposition 1 (I): policy entropy is an upper bound of the policy gradient.
+r"""AEnt, Proposition 1 (I): policy entropy is an upper bound of the policy gradient.
 
 It is for every tabular softmax policy on token trees. V is the expected return and H the response
 entropy, both averaged over the data set. In any norm (the l1 norm is the largest),
 
-    ||grad V(D)|| <= 2 H(pi).
+.. math::
 
-It is true, with half the constant in every norm, if the return of a response (the sum of its
-rewards) lies in [0, 1]. At each state ``H(s) >= sum_a pi_a (1 - pi_a)``. There the gradient's entry
-``d(s) pi_a (Q_a - V)`` is at most ``d(s) pi_a (1 - pi_a)`` in size. The printed proof goes by the
-softmax Jacobian, whose absolute entries sum to ``2 sum_a pi_a (1 - pi_a)``. Its displays are
-reconstructed from the text between them.
+    \|\nabla V(D)\| \le 2 H(\pi).
+
+It is true, with half the constant in every norm, if the return of a response (the sum of its rewards)
+lies in [0, 1]. At each state :math:`H(s) \ge \sum_a \pi_a (1 - \pi_a)`. There the gradient's entry
+:math:`d(s) \pi_a (Q_a - V)` is at most :math:`d(s) \pi_a (1 - \pi_a)` in size. The printed proof goes
+by the softmax Jacobian, whose absolute entries sum to :math:`2 \sum_a \pi_a (1 - \pi_a)`. Its displays
+are reconstructed from the text between them.
 
 Mutants and an experiment show that each of four hypotheses is needed.
 
@@ -19,8 +21,8 @@ Mutants and an experiment show that each of four hypotheses is needed.
 - The gradient is the plain one. GRPO divides by the standard deviation of a group of G answers, and
   then the constant grows with G.
 
-The best constants are in ``extension.gradient-entropy-l1``, ``-l2`` and ``-linf``. The converse
-fails. Where every response is right, the gradient is 0 and H may be log n.
+The best constants are in `extension.gradient-entropy-l1`, ``-l2`` and ``-linf``. The converse fails.
+Where every response is right, the gradient is 0 and H may be log n.
 """
 
 import math

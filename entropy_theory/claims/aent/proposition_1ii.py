@@ -1,19 +1,24 @@
-"""AEnt, Proposition 1 (II): an almost stationary policy is almost optimal where C(q) is not small.
+r"""AEnt, Proposition 1 (II): an almost stationary policy is almost optimal where :math:`C(q)` is not
+small.
 
 It is for a tabular softmax policy on token trees, with h tokens per response, a data set D and any
-returns. C(q) is the probability of the likeliest right response.
+returns. :math:`C(q)` is the probability of the likeliest right response.
 
-    ||grad V(D)||_2 <= eps   implies   V*(q) - V(q) <= |D| sqrt(h) eps / C(q)
+.. math::
 
-It is true. Along this response the advantages A_t sum to the gap. The gradient has the entries
-``g_t = P_t A_t / |D|`` with ``P_t >= C(q)``, and Cauchy-Schwarz over h tokens gives sqrt(h).
-Advantages along a right response can be negative, so the proof needs absolute values.
+    \|\nabla V(D)\|_2 \le \varepsilon\quad \text{ implies}\quad V^*(q) - V(q) \le |D| \sqrt{h}
+    \varepsilon / C(q)
 
-The text at hand lacks the displays, and does not show whether the paper keeps |D| and sqrt(h) in
-C(q). Both are needed. Two examples fail without sqrt(h), and hold if any weight is one less. The
-first has two tokens, ``h = 3``, and weights 4:1, 4:1 and 5:1 along the one right response. The
-second has three tokens, ``h = 2``, and weights 6:1:1 twice. For two tokens and ``h = 2`` it is true
-without sqrt(h), by ``extension.sharpened-stationarity``, which has ``sqrt(h (n - 1)/n)``.
+It is true. Along this response the advantages :math:`A_t` sum to the gap. The gradient has the entries
+:math:`g_t = P_t A_t / |D|` with :math:`P_t \ge C(q)`, and Cauchy-Schwarz over h tokens gives
+:math:`\sqrt{h}`. Advantages along a right response can be negative, so the proof needs absolute values.
+
+The text at hand lacks the displays, and does not show whether the paper keeps :math:`|D|` and
+:math:`\sqrt{h}` in :math:`C(q)`. Both are needed. Two examples fail without :math:`\sqrt{h}`, and hold
+if any weight is one less. The first has two tokens, :math:`h = 3`, and weights 4:1, 4:1 and 5:1 along
+the one right response. The second has three tokens, :math:`h = 2`, and weights 6:1:1 twice. For two
+tokens and :math:`h = 2` it is true without :math:`\sqrt{h}`, by `extension.sharpened-stationarity`,
+which has :math:`\sqrt{h (n - 1)/n}`.
 """
 
 from entropy_theory import verification as vf

@@ -1,26 +1,31 @@
-"""AEnt, Proposition 2: an almost stationary regularized policy is almost optimal, up to a bias.
+r"""AEnt, Proposition 2: an almost stationary regularized policy is almost optimal, up to a bias.
 
 It is for a tabular softmax policy on token trees, with h tokens per response, a data set D,
-``lambda > 0`` and any returns.
+:math:`\lambda > 0` and any returns.
 
-    ||grad V_lambda(D)||_2 <= eps  implies
-    V*(q) - V(q) <= eps^2 / (2 lambda C_lambda(q)) + lambda h log(|A| / |A*(q)|^{1/h})
+.. math::
+
+    \|\nabla V_\lambda(D)\|_2 \le \varepsilon\quad \text{ implies}
+
+    V^*(q) - V(q) \le \varepsilon^2 / (2 \lambda C_\lambda(q)) + \lambda h \log(|A| / |A^*(q)|^{1/h})
 
 It is Lemma 5 plus Lemma 6. It is true with the largest constant of Lemma 6,
 
-    C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s),
+.. math::
 
-and so with the smaller constants there. The paper's constant is not readable, and any can be put
-in. It is also true with 4 lambda for 2 lambda (``extension.soft-suboptimality``).
+    C_\lambda(q) = (1/|D|^2) \min_s P(s)^2 \min_a \pi(a|s)^2 / P^*(s),
 
-The bias is asymptotically the best possible (see the experiment of Lemma 5). But C_lambda is at
-most the square of the probability of the least likely first token. The experiment draws random
-small policies with one right response of two tokens or more. Most of them have a bound above the
-largest possible gap, 1, at each of 25 lambda from 0.01 to 10.
+and so with the smaller constants there. The paper's constant is not readable, and any can be put in. It
+is also true with :math:`4 \lambda` for :math:`2 \lambda` (`extension.soft-suboptimality`).
+
+The bias is asymptotically the best possible (see the experiment of Lemma 5). But :math:`C_\lambda` is
+at most the square of the probability of the least likely first token. The experiment draws random small
+policies with one right response of two tokens or more. Most of them have a bound above the largest
+possible gap, 1, at each of :math:`25 \lambda` from 0.01 to 10.
 
 With 151,936 tokens and 1,000 of them per response, the bias alone exceeds 1 for
-``lambda >= 8.4e-5``, whatever eps. These lambda multiply a sum of token entropies. AEnt's code
-takes their mean, so its 0.002 is 2e-6 here.
+:math:`\lambda \ge 8.4 \cdot 10^{-5}`, whatever :math:`\varepsilon`. These :math:`\lambda` multiply a
+sum of token entropies. AEnt's code takes their mean, so its 0.002 is 2e-6 here.
 """
 
 import numpy as np

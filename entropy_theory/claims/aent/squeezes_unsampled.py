@@ -1,23 +1,25 @@
-"""AEnt, Section 4.1: policy gradient squeezes what it does not sample.
+r"""AEnt, Section 4.1: policy gradient squeezes what it does not sample.
 
 "Policy optimization ... tends to reinforce the high-probability locally optimal tokens, while
 squeezing down the low-probability optimal ones that are less likely to be sampled."
 
-The paper speaks of a sample of high probability, and for the likeliest token it is right. We judge
-the rule without this restriction. It is read at one state, with one sampled token k of positive
-weight w. The step is ``dz = c (e_k - pi)`` with ``c = eta w > 0`` of any size. The statement is
-that it lowers the probability of every other token, an unsampled optimal token among them.
+The paper speaks of a sample of high probability, and for the likeliest token it is right. We judge the
+rule without this restriction. It is read at one state, with one sampled token k of positive weight w.
+The step is :math:`dz = c (e_k - \pi)` with :math:`c = \eta w > 0` of any size. The statement is that it
+lowers the probability of every other token, an unsampled optimal token among them.
 
-This is false. The step pushes each logit down by ``c pi_b``, the likely tokens most. So a rare
-token can gain when another rare token is reinforced. With ``g = sum_b pi_b^2``, the exact
+This is false. The step pushes each logit down by :math:`c \pi_b`, the likely tokens most. So a rare
+token can gain when another rare token is reinforced. With :math:`g = \sum_b \pi_b^2`, the exact
 first-order rate is
 
-    d log pi_a / dc = g - pi_k - pi_a          for a other than k.
+.. math::
 
-If ``pi_k + pi_a >= g``, token a falls at every finite c. Reinforcing the likeliest token always
-squeezes all others, since ``max pi >= g``.
+    d \log \pi_a / dc = g - \pi_k - \pi_a\quad \text{ for } a \text{ other than } k.
 
-A whole group with a baseline acts otherwise (``extension.group-baseline``).
+If :math:`\pi_k + \pi_a \ge g`, token a falls at every finite c. Reinforcing the likeliest token always
+squeezes all others, since :math:`\max \pi \ge g`.
+
+A whole group with a baseline acts otherwise (`extension.group-baseline`).
 """
 
 from fractions import Fraction

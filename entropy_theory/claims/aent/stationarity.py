@@ -1,9 +1,10 @@
-"""Suboptimality against the norm of a gradient, shared by AEnt's Propositions 1 (II) and 2.
+r"""Suboptimality against the norm of a gradient, shared by AEnt's Propositions 1 (II) and 2.
 
-For a prompt q the gap is ``V*(q) - V(q)``. A* holds the right responses, which have the largest
-return. C(q) is the largest ``pi(y|q)`` over y in A*. The text at hand does not show the paper's own
-constants. This C(q), like C_lambda of Lemma 6, is the constant that its argument gives. The bounds
-take it as an argument, so that another can be put in, and a smaller one only weakens a bound.
+For a prompt q the gap is :math:`V^*(q) - V(q)`. :math:`A^*` holds the right responses, which have the
+largest return. :math:`C(q)` is the largest :math:`\pi(y|q)` over y in :math:`A^*`. The text at hand
+does not show the paper's own constants. This :math:`C(q)`, like :math:`C_\lambda` of Lemma 6, is the
+constant that its argument gives. The bounds take it as an argument, so that another can be put in, and
+a smaller one only weakens a bound.
 
 Shapes: logits [batch, prompts, states, tokens], rewards [batch, prompts, responses].
 """

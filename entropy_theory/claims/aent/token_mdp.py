@@ -1,13 +1,18 @@
-"""The entropy-regularized token MDP on a complete tree, shared by AEnt's statements.
+r"""The entropy-regularized token MDP on a complete tree, shared by AEnt's statements.
 
 A response y has h tokens, and each transition appends a token. The policy is tabular softmax. A
-response has the return R(y), since rewards on the way only shift values along a path. The
-probability of visiting a state s is d(s).
+response has the return :math:`R(y)`, since rewards on the way only shift values along a path. The
+probability of visiting a state s is :math:`d(s)`.
 
-    V_lambda = E[R] + lambda H,   H = -E log pi(y) = sum over states d(s) H(pi(.|s))
-    A_lambda(s, a) = Q_lambda(s, a) - lambda log pi(a|s) - V_lambda(s)
-    dV_lambda/dtheta(s, a) = d(s) pi(a|s) A_lambda(s, a)
-    max over policies of V_lambda = lambda log sum_y e^{R(y)/lambda}    (backward log-sum-exp)
+.. math::
+
+    V_\lambda = \mathbb E[R] + \lambda H,\quad H = -\mathbb E \log \pi(y) = \sum_s d(s) H(\pi(.|s))
+
+    A_\lambda(s, a) = Q_\lambda(s, a) - \lambda \log \pi(a|s) - V_\lambda(s)
+
+    dV_\lambda/d\theta(s, a) = d(s) \pi(a|s) A_\lambda(s, a)
+
+    \max_\pi V_\lambda = \lambda \log \sum_y e^{R(y)/\lambda} \quad\text{(backward log-sum-exp)}
 
 Everything is written for floats and balls alike. The first axis is a batch, the second one prompts.
 Proofs for every depth are inductions over the levels. Their machine-checked step goes from the

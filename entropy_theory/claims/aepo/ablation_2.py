@@ -1,14 +1,14 @@
-"""AEPO, Section 6.1, ablation (2): with samples at T = 1 entropy "monotonically decreases".
+r"""AEPO, Section 6.1, ablation (2): with samples at :math:`T = 1` entropy "monotonically decreases".
 
-The setting is one state, exact expected steps and GRPO of any weight ``kappa >= 0``. At ``T = 1``
-AEPO's extra term is ``1_{A*} pi - p pi = pi (1_{A*} - p) = grad p``, the very direction of GRPO. So
-ablation (2) is GRPO with a larger step, and nothing in it can control entropy.
+The setting is one state, exact expected steps and GRPO of any weight :math:`\kappa \ge 0`. At
+:math:`T = 1` AEPO's extra term is :math:`1_{A^*} \pi - p \pi = \pi (1_{A^*} - p) = \nabla p`, the very
+direction of GRPO. So ablation (2) is GRPO with a larger step, and nothing in it can control entropy.
 
-As printed it is false. Where a wrong answer is the likeliest, entropy rises first, as at weights
-(1, 2) with ``A* = {1}``.
+As printed it is false. Where a wrong answer is the likeliest, entropy rises first, as at weights (1, 2)
+with :math:`A^* = \{1\}`.
 
-The repair is for every start and step size. The entropy H(q) of the policy on the right answers
-never rises, and ``H_k -> log k``, with k the number of tied likeliest right answers. This is 0, a
+The repair is for every start and step size. The entropy :math:`H(q)` of the policy on the right answers
+never rises, and :math:`H_k \to \log k`, with k the number of tied likeliest right answers. This is 0, a
 full collapse, unless there is an exact tie.
 """
 

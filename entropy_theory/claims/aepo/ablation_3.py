@@ -1,20 +1,23 @@
-"""AEPO, Section 6.2, ablation (3): with advantages on the tempered samples entropy collapses. True.
+r"""AEPO, Section 6.2, ablation (3): with advantages on the tempered samples entropy collapses. True.
 
-The setting is one state with exact expected steps. For groups of G samples of pi^T the normalized
-advantages give ``kappa_T sum_a pi^T_a (1_{A*}(a) - P_T)(e_a - pi)``. Here ``P_T = pi^T(A*)``, and
-``kappa_T > 0`` is a function of P_T. The centered rewards have mean zero under pi^T, so the term in
-pi vanishes:
+The setting is one state with exact expected steps. For groups of G samples of :math:`\pi^T` the
+normalized advantages give :math:`\kappa_T \sum_a \pi^T_a (1_{A^*}(a) - P_T)(e_a - \pi)`. Here
+:math:`P_T = \pi^T(A^*)`, and :math:`\kappa_T > 0` is a function of :math:`P_T`. The centered rewards
+have mean zero under :math:`\pi^T`, so the term in :math:`\pi` vanishes:
 
-    dz = eta kappa_T pi^T (1_{A*} - P_T) = eta kappa_T T grad P_T.
+.. math::
 
-This is GRPO for the policy softmax(z/T). On the right answers dz_a is proportional to pi^T_a, and
-so in the order of z_a for every T. Temperature has lost its grip. For every start, temperature
-schedule, weight and step size, the entropy H(q) on the right answers never rises.
+    dz = \eta \kappa_T \pi^T (1_{A^*} - P_T) = \eta \kappa_T T \nabla P_T.
+
+This is GRPO for the policy :math:`\operatorname{softmax}(z/T)`. On the right answers :math:`dz_a` is
+proportional to :math:`\pi^T_a`, and so in the order of :math:`z_a` for every T. Temperature has lost
+its grip. For every start, temperature schedule, weight and step size, the entropy :math:`H(q)` on the
+right answers never rises.
 
 Further, let temperatures stay between two positive bounds and the weights of the advantages above a
-positive bound (GRPO's weights may be 0). Then ``H_k -> log k``, with k the number of tied likeliest
-right answers. Without an exact tie ``k = 1``, a full collapse. On the solved face, where every
-answer is right, nothing moves.
+positive bound (GRPO's weights may be 0). Then :math:`H_k \to \log k`, with k the number of tied
+likeliest right answers. Without an exact tie :math:`k = 1`, a full collapse. On the solved face, where
+every answer is right, nothing moves.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,10 @@
 r"""Lemmas that AEPO's ablations share: without "positives only at T != 1" the right answers draw apart.
 
-An expected step of ablation (2) or (3) moves the right answers by dz_a = x pi_a + y pi^T_a, with
-x = eta kappa (1 - p) from GRPO and y >= 0 from the extra term, and every wrong logit down. So z_i >= z_j
-gives dz_i >= dz_j among the right answers: exactly, for any temperature, weight and step size, their
-conditional distribution q = pi( . | A*) moves towards its likeliest answers, and H(q) never rises.
+An expected step of ablation (2) or (3) moves the right answers by :math:`dz_a = x \pi_a + y \pi^T_a`,
+with :math:`x = \eta \kappa (1 - p)` from GRPO and :math:`y \ge 0` from the extra term, and every wrong
+logit down. So :math:`z_i \ge z_j` gives :math:`dz_i \ge dz_j` among the right answers: exactly, for any
+temperature, weight and step size, their conditional distribution q = pi( . | A*) moves towards its
+likeliest answers, and :math:`H(q)` never rises.
 """
 
 from typing import Any

@@ -1,13 +1,14 @@
-"""AEPO's title: entropy can be held at an arbitrary value. False for one tabular state.
+r"""AEPO's title: entropy can be held at an arbitrary value. False for one tabular state.
 
-It is read for every start z in R^n, correct set A* and target H* in (0, log n), under exact
-expected updates. AEPO's switch uses ``T = 1.2`` while ``H < H*`` and ``T = 0.8`` otherwise, with
-alpha = 1 and GRPO weight 1. The statement is that it keeps the entropy of the policy within 10 % of
-H* in the long run.
+It is read for every start z in :math:`R^n`, correct set :math:`A^*` and target :math:`H^*` in (0, log
+n), under exact expected updates. AEPO's switch uses :math:`T = 1.2` while :math:`H < H^*` and
+:math:`T = 0.8` otherwise, with :math:`\alpha = 1` and GRPO weight 1. The statement is that it keeps the
+entropy of the policy within 10 % of :math:`H^*` in the long run.
 
-It fails. After a finite exact run the ceiling of ``extension.entropy-ceiling`` bounds every later
+It fails. After a finite exact run the ceiling of `extension.entropy-ceiling` bounds every later
 entropy, and it lies below the target. No continuation can come back, with whatever temperatures. In
-general no target above log|A*| can be held. With a single right answer, none can be held at all.
+general no target above :math:`\log|A^*|` can be held. With a single right answer, none can be held at
+all.
 """
 
 from fractions import Fraction

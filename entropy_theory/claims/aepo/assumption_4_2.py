@@ -1,12 +1,15 @@
 r"""AEPO, Assumption 4.2: "assume that T > 1". The hypothesis is not used.
 
 Theorem 4.3's expansion holds, with the same remainder bound, for the temperatures that the assumption
-excludes: for every z in R^n, A*, eta > 0 and 0 < T <= 1,
+excludes: for every z in :math:`R^n`, :math:`A^*`, :math:`\eta > 0` and :math:`0 < T \le 1`,
 
-    |H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2,    d = eta (1_{A*} pi^T - pi^T(A*) pi).
+.. math::
 
-No step of the proof has T > 1 among its premises. The theorem's second part is about the derivative at
-T = 1, which the assumption itself excludes.
+    |H(z + d) - H(z) - \eta F(T)| \le \tfrac14(1 + \log n) \|d\|^2,\quad d = \eta (1_{A^*} \pi^T -
+    \pi^T(A^*) \pi).
+
+No step of the proof has :math:`T > 1` among its premises. The theorem's second part is about the
+derivative at :math:`T = 1`, which the assumption itself excludes.
 """
 
 from fractions import Fraction

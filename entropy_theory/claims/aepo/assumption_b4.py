@@ -1,17 +1,21 @@
-"""AEPO, Assumption B.4: the gradients of the logits are orthonormal, <grad z_a, grad z_b> = 1[a =
+r"""AEPO, Assumption B.4: the gradients of the logits are orthonormal, <grad z_a, grad z_b> = 1[a =
 b].
 
-The assumption makes Eq. 5 the step of the logits, and so F(T) of Theorem 4.3 the rate of entropy. A
-table satisfies it. At one state and up to a factor, a linear output layer does too, since
-``z = W x`` has ``<grad z_a, grad z_b> = |x|^2 1[a = b]``. Parameters that logits share do not. In
-the simplest case they share one direction v. Then the logits move by ``(I + v v^T) g`` where a
-table moves by the step g of Eqs. 4 and 5. It is read as harmless: the sign of F(T) is that of the
-rate at which entropy moves. With ``S = pi (log pi + H)`` the two rates are
+The assumption makes Eq. 5 the step of the logits, and so :math:`F(T)` of Theorem 4.3 the rate of
+entropy. A table satisfies it. At one state and up to a factor, a linear output layer does too, since
+:math:`z = W x` has :math:`\langle \nabla z_a, \nabla z_b\rangle = |x|^2 1[a = b]`. Parameters that logits
+share do not. In the simplest case they share one direction v. Then the logits move by
+:math:`(I + v v^T) g` where a table moves by the step g of Eqs. 4 and 5. It is read as harmless: the
+sign of :math:`F(T)` is that of the rate at which entropy moves. With :math:`S = \pi (\log \pi + H)` the
+two rates are
 
-    F = -<S, g>,      F_shared = -<S, (I + v v^T) g> = F - <S, v><v, g>.
+.. math::
+
+    F = -\langle S, g\rangle,\quad F_{\text{shared}} = -\langle S, (I + v v^T) g\rangle = F - \langle S,
+    v\rangle\langle v, g\rangle.
 
 This is false. A shared direction can turn a fall of entropy into a rise. It is true if
-``|v|^2 |S| |g| < |F|``, a hypothesis with the general form `extension.kernel-sign`.
+:math:`|v|^2 |S| |g| < |F|`, a hypothesis with the general form `extension.kernel-sign`.
 """
 
 from entropy_theory import verification as vf

@@ -1,29 +1,34 @@
-"""AEPO, section 4.1 and Figure 2: "the increase typically occurring more gradually than the
+r"""AEPO, section 4.1 and Figure 2: "the increase typically occurring more gradually than the
 decrease".
 
 "Typically" excuses exceptions, so no counterexample refutes the sentence. We judge whether it is a
-rule, and give the hypothesis that makes it one. F, c and C are those of `aepo.theorem-4.3a`. It is
-read without "typically" on the solved face, where all actions in play are correct. There ``F > 0``
-for ``T > 1`` and ``F < 0`` for ``T < 1``. At one policy and the paper's ``T_high = 6/5`` and
-``T_low = 4/5``, the statement is ``F(T_high) <= |F(T_low)|``. With ``h(b) = E_{pi^{1/b}} c`` and
-``b = 1/T`` it is
+rule, and give the hypothesis that makes it one. F, c and C are those of `aepo.theorem-4.3a`. It is read
+without "typically" on the solved face, where all actions in play are correct. There :math:`F > 0` for
+:math:`T > 1` and :math:`F < 0` for :math:`T < 1`. At one policy and the paper's
+:math:`T_{\text{high}} = 6/5` and :math:`T_{\text{low}} = 4/5`, the statement is
+:math:`F(T_{\text{high}}) \le |F(T_{\text{low}})|`. With :math:`h(b) = \mathbb E_{\pi^{1/b}} c` and
+:math:`b = 1/T` it is
 
-    h(1) - h(1 - alpha) <= h(1 + beta) - h(1)
-    alpha = 1 - 1/T_high = 1/6,   beta = 1/T_low - 1 = 1/4
+.. math::
+
+    h(1) - h(1 - \alpha) \le h(1 + \beta) - h(1)
+
+    \alpha = 1 - 1/T_{\text{high}} = 1/6,\quad \beta = 1/T_{\text{low}} - 1 = 1/4
 
 So the low temperature is simply further away in 1/T.
 
 It is false for concentrated policies. For two actions with logit gap x, h is proportional to
-``tanh(b x/2)``, which is concave. Equally far in 1/T, the *increase* is the faster one at every
-gap. That ``beta > alpha`` makes up for this only up to ``x = 2.367`` (probability .914). The
+:math:`\tanh(b x/2)`, which is concave. Equally far in 1/T, the *increase* is the faster one at every
+gap. That :math:`\beta > \alpha` makes up for this only up to :math:`x = 2.367` (probability .914). The
 smallest integer counterexample is (1, 11).
 
-The repair is exact, for any number of actions and any ``T_high > 1 > T_low``. Let the logits have a
-range ``R <= 1`` with ``e^{2 R alpha} + e^{-2 R beta} <= 2`` (``R <= .986`` at the paper's
-temperatures). Then ``F(T_high) <= |F(T_low)|``. The reason is that c then increases with z, so
-``h' = Cov_b(z, c)`` is a sum of nonnegative pairs. Each pair changes by a factor of at most
-``e^{2 R |b - 1|}``. So the observation ("typically") belongs to policies of high entropy. At
-collapsed policies, which the high temperature is meant for, the increase is the faster one.
+The repair is exact, for any number of actions and any :math:`T_{\text{high}} > 1 > T_{\text{low}}`. Let
+the logits have a range :math:`R \le 1` with :math:`e^{2 R \alpha} + e^{-2 R \beta} \le 2`
+(:math:`R \le .986` at the paper's temperatures). Then
+:math:`F(T_{\text{high}}) \le |F(T_{\text{low}})|`. The reason is that c then increases with z, so
+:math:`h' = \operatorname{Cov}_b(z, c)` is a sum of nonnegative pairs. Each pair changes by a factor of
+at most :math:`e^{2 R |b - 1|}`. So the observation ("typically") belongs to policies of high entropy.
+At collapsed policies, which the high temperature is meant for, the increase is the faster one.
 """
 
 from fractions import Fraction

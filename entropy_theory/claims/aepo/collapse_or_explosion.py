@@ -1,16 +1,17 @@
-"""AEPO, Section 4.2 and Figure 3: entropy regularization "tends to drive the optimization toward
+r"""AEPO, Section 4.2 and Figure 3: entropy regularization "tends to drive the optimization toward
 two extremes", collapse or explosion.
 
-"Tends to" is about training runs of language models, and the claim cannot decide those. It is read
-for the exact objective ``J + lambda H`` at one state with 0/1 rewards, m right answers and n
-actions. At its stationary policy the entropy is within a tenth of log n of log m (collapsed onto
-the right answers) or of log n (uniform). This is false. The stationary policy is
-``softmax(R/lambda)``, and its entropy passes through every value between log m and log n as lambda
-grows.
+"Tends to" is about training runs of language models, and the claim cannot decide those. It is read for
+the exact objective :math:`J + \lambda H` at one state with 0/1 rewards, m right answers and n actions.
+At its stationary policy the entropy is within a tenth of log n of log m (collapsed onto the right
+answers) or of log n (uniform). This is false. The stationary policy is
+:math:`\operatorname{softmax}(R/\lambda)`, and its entropy passes through every value between log m and
+log n as :math:`\lambda` grows.
 
-What holds instead is exact: ``softmax(R/lambda)`` is stationary for ``J + lambda H``, and its
-entropy is strictly between log m and log n. So a constant coefficient does hold a moderate entropy.
-Its value depends on lambda, m and n, and so changes from prompt to prompt.
+What holds instead is exact: :math:`\operatorname{softmax}(R/\lambda)` is stationary for
+:math:`J + \lambda H`, and its entropy is strictly between log m and log n. So a constant coefficient
+does hold a moderate entropy. Its value depends on :math:`\lambda`, m and n, and so changes from prompt
+to prompt.
 """
 
 from fractions import Fraction

@@ -1,21 +1,23 @@
-"""AEPO, Eq. 1: GRPO and tempered REINFORCE together. When does the sum raise entropy?
+r"""AEPO, Eq. 1: GRPO and tempered REINFORCE together. When does the sum raise entropy?
 
-The expected GRPO step is ``kappa grad p`` (`extension.group-normalization-gain`), so its entropy
-rate is ``kappa F(1)``. To first order the update of Eq. 1 with weight alpha has the rate
+The expected GRPO step is :math:`\kappa \nabla p` (`extension.group-normalization-gain`), so its entropy
+rate is :math:`\kappa F(1)`. To first order the update of Eq. 1 with weight :math:`\alpha` has the rate
 
-    kappa F(1) + alpha F(T).
+.. math::
+
+    \kappa F(1) + \alpha F(T).
 
 F is the rate of Theorem 4.3. The paper writes of this theorem: "If the policy entropy begins to
 collapse ..., we can counteract this downward trend by performing updates using REINFORCE policy
-gradient of high-temperature samples". It is read as a statement that some weight alpha turns the
-fall into a rise. But ``F(T) > F(1)`` is not enough. F(T) may be negative at every T, and then no
-``alpha >= 0`` raises entropy.
+gradient of high-temperature samples". It is read as a statement that some weight :math:`\alpha` turns
+the fall into a rise. But :math:`F(T) > F(1)` is not enough. :math:`F(T)` may be negative at every T,
+and then no :math:`\alpha \ge 0` raises entropy.
 
-The repair is exact. Where ``F(1) < 0``, ``kappa > 0`` and ``alpha >= 0``, the rate is positive
-exactly if ``F(T) > 0`` (so ``T > T0``) and ``alpha > kappa |F(1)|/F(T)``. The exact change of
-entropy is then positive for every learning rate below
-``4 (kappa F(1) + alpha F(T))/((1 + log n) ||step||^2)``. As ``kappa <= sqrt(G - 1)`` for groups of
-G, ``alpha > sqrt(G - 1) |F(1)|/F(T)`` is enough for prompts of any difficulty.
+The repair is exact. Where :math:`F(1) < 0`, :math:`\kappa > 0` and :math:`\alpha \ge 0`, the rate is
+positive exactly if :math:`F(T) > 0` (so :math:`T > T_0`) and :math:`\alpha > \kappa |F(1)|/F(T)`. The
+exact change of entropy is then positive for every learning rate below :math:`4 (\kappa F(1) + \alpha
+F(T))/((1 + \log n) \|\text{step}\|^2)`. As :math:`\kappa \le \sqrt{G - 1}` for groups of G,
+:math:`\alpha > \sqrt{G - 1} |F(1)|/F(T)` is enough for prompts of any difficulty.
 """
 
 from fractions import Fraction

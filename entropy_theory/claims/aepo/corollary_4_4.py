@@ -1,28 +1,30 @@
-"""AEPO, Corollary 4.4: high temperature raises entropy relative to T = 1, low temperature lowers
-it.
+r"""AEPO, Corollary 4.4: high temperature raises entropy relative to :math:`T = 1`, low temperature
+lowers it.
 
-It is read for every z in R^n and correct set A*. The high half is ``F(T) >= F(1)`` for ``T > 1``,
-the low half ``F(T) <= F(1)`` for ``T < 1``. The inequalities are weak, since both sides vanish at a
-uniform policy. F, c, C and zb are those of `aepo.theorem-4.3a`.
+It is read for every z in :math:`R^n` and correct set :math:`A^*`. The high half is
+:math:`F(T) \ge F(1)` for :math:`T > 1`, the low half :math:`F(T) \le F(1)` for :math:`T < 1`. The
+inequalities are weak, since both sides vanish at a uniform policy. F, c, C and zb are those of
+`aepo.theorem-4.3a`.
 
-The high half is true under a hypothesis left unsaid, ``F(1) < 0``. Theorem 4.3, from which the
-corollary is drawn, has it. The counterexamples to the printed half all have ``F(1) > 0``. Plain
-REINFORCE raises entropy there, by +.0133 at (1, 1, 2, 3), ``A* = {3}``. Under the hypothesis more
-is true than Theorem 4.3 states (exact, global): ``F(1) < 0`` implies ``F(T) > F(1)`` for every
-``T > 1``. For ``T >= 1``, ``F(T) < 0`` implies ``T^2 F'(T) >= (z+ - E_T z) |F(T)|`` and
-``F'(T) > 0``, where E_T is the mean under pi^T and ``z+ = max(zb, max{z_a : c_a < C})``. In
-absolute terms ("raises entropy") the half stays false. With one correct answer that is the
-likeliest, no temperature makes F positive.
+The high half is true under a hypothesis left unsaid, :math:`F(1) < 0`. Theorem 4.3, from which the
+corollary is drawn, has it. The counterexamples to the printed half all have :math:`F(1) > 0`. Plain
+REINFORCE raises entropy there, by +.0133 at (1, 1, 2, 3), :math:`A^* = \{3\}`. Under the hypothesis
+more is true than Theorem 4.3 states (exact, global): :math:`F(1) < 0` implies :math:`F(T) > F(1)` for
+every :math:`T > 1`. For :math:`T \ge 1`, :math:`F(T) < 0` implies
+:math:`T^2 F'(T) \ge (z_+ - \mathbb E_T z) |F(T)|` and :math:`F'(T) > 0`, where :math:`\mathbb E_T` is
+the mean under :math:`\pi^T` and :math:`z_+ = \max(\bar z, \max\{z_a : c_a < C\})`. In absolute terms
+("raises entropy") the half stays false. With one correct answer that is the likeliest, no temperature
+makes F positive.
 
-The low half is judged with the same hypothesis, in favor of the paper, and is false all the same.
-At (4, 7, 8) with ``A* = {2}`` the hypothesis ``F(1) < 0`` holds, and yet ``T = 1/20`` lowers
-entropy less than ``T = 1``. Without it there are simpler counterexamples, such as (1, 4, 5),
-``A* = {2}``, ``T = 4/5``. If the likeliest action is wrong, pi^T(A*) vanishes as ``T -> 0``, and
-the whole step with it.
+The low half is judged with the same hypothesis, in favor of the paper, and is false all the same. At
+(4, 7, 8) with :math:`A^* = \{2\}` the hypothesis :math:`F(1) < 0` holds, and yet :math:`T = 1/20`
+lowers entropy less than :math:`T = 1`. Without it there are simpler counterexamples, such as (1, 4, 5),
+:math:`A^* = \{2\}`, :math:`T = 4/5`. If the likeliest action is wrong, :math:`\pi^T(A^*)` vanishes as
+:math:`T \to 0`, and the whole step with it.
 
-What holds instead (exact, local): ``F(1) < 0`` implies ``F'(1) > 0``, so temperatures just below 1
-lower entropy more than ``T = 1`` does. It also implies ``F(T) < 0`` for every ``T < 1``. With one
-more hypothesis, ``pi^T(A*) >= pi(A*)``, the half is true at every T
+What holds instead (exact, local): :math:`F(1) < 0` implies :math:`F'(1) > 0`, so temperatures just
+below 1 lower entropy more than :math:`T = 1` does. It also implies :math:`F(T) < 0` for every
+:math:`T < 1`. With one more hypothesis, :math:`\pi^T(A^*) \ge \pi(A^*)`, the half is true at every T
 (`extension.low-temperature-decrease`).
 """
 

@@ -1,13 +1,15 @@
-r"""AEPO, Section 3.2: Entropy-Adv adds psi = min(beta H_t, |A|/kappa) to the advantage, "a fixed offset".
+r"""AEPO, Section 3.2: Entropy-Adv adds :math:`\psi = \min(\beta H_t, |A|/\kappa)` to the advantage, "a
+fixed offset".
 
-H_t, the entropy of the state, does not depend on the token that was drawn. As long as the cap is not
-reached psi = beta H_t is the same for every token, a baseline, and a baseline changes no expected
-gradient: E[grad log pi(a) beta H_t] = 0. Read: Entropy-Adv changes nothing in the exact expected policy
-gradient. False only because of the cap, which is reached by tokens with a small advantage.
+:math:`H_t`, the entropy of the state, does not depend on the token that was drawn. As long as the cap
+is not reached :math:`\psi = \beta H_t` is the same for every token, a baseline, and a baseline changes
+no expected gradient: :math:`\mathbb E[\nabla \log \pi(a) \beta H_t] = 0`. Read: Entropy-Adv changes
+nothing in the exact expected policy gradient. False only because of the cap, which is reached by tokens
+with a small advantage.
 
-True with a hypothesis (exact): if no token reaches the cap, beta H <= |A_a|/kappa for all a. So what
-Entropy-Adv does at one state, in expectation and on-policy, it does where the cap is reached, through
-min(0, |A|/kappa - beta H). (With sampled group baselines or several states in one
+True with a hypothesis (exact): if no token reaches the cap, :math:`\beta H \le |A_a|/\kappa` for all a.
+So what Entropy-Adv does at one state, in expectation and on-policy, it does where the cap is reached,
+through :math:`\min(0, |A|/\kappa - \beta H)`. (With sampled group baselines or several states in one
 normalization it can do more.)
 """
 

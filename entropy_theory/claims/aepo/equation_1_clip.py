@@ -1,15 +1,16 @@
-"""AEPO, Eq. (1): the clip in the REINFORCE term, min[r R, clip(r, 1 - eps, 1 + eps) R], off-policy.
+r"""AEPO, Eq. (1): the clip in the REINFORCE term, min[r R, clip(r, 1 - eps, 1 + eps) R], off-policy.
 
-With R in {0, 1} the term is ``R min(r, 1 + eps)``, for every ratio ``r = pi/pi_old > 0``. The lower
-edge of the clip never acts. So a positive sample that has become less likely is not kept from being
-raised again. This is exact. It is PPO's clip for an advantage of one sign.
+With R in {0, 1} the term is :math:`R \min(r, 1 + \varepsilon)`, for every ratio
+:math:`r = \pi/\pi_{\text{old}} > 0`. The lower edge of the clip never acts. So a positive sample that
+has become less likely is not kept from being raised again. This is exact. It is PPO's clip for an
+advantage of one sign.
 
-The printed equation has two more oddities. Its second term lacks the ``1/G sum_i`` over the G
-responses that it draws, which the first term has. And r is taken with respect to pi_old while the
-responses are drawn from pi_old^T, so r is not an importance weight of them. On-policy (``r = 1``)
-the gradient of a response is that of Section 4.2 times 1/|o|, and `aepo.length-factors` shows the
-effect of this factor. `aepo.equation-5` and the claims on tempered REINFORCE are about Section 4.2,
-without the factor.
+The printed equation has two more oddities. Its second term lacks the :math:`1/G \sum_i` over the G
+responses that it draws, which the first term has. And r is taken with respect to
+:math:`\pi_{\text{old}}` while the responses are drawn from :math:`\pi_{\text{old}}^T`, so r is not an
+importance weight of them. On-policy (:math:`r = 1`) the gradient of a response is that of Section 4.2
+times :math:`1/|o|`, and `aepo.length-factors` shows the effect of this factor. `aepo.equation-5` and
+the claims on tempered REINFORCE are about Section 4.2, without the factor.
 """
 
 from fractions import Fraction

@@ -1,13 +1,16 @@
-"""AEPO, Eq. 5: the logit step of tempered REINFORCE.
+r"""AEPO, Eq. 5: the logit step of tempered REINFORCE.
 
-It is for every z in R^n, correct set A* and ``T > 0``. One expected step of a tabular policy is
-``theta' = theta + eta E_{a ~ pi^T}[R(a) grad log pi(a)]``. It moves the logits by exactly
+It is for every z in :math:`R^n`, correct set :math:`A^*` and :math:`T > 0`. One expected step of a
+tabular policy is :math:`\theta' = \theta + \eta \mathbb E_{a \sim \pi^T}[R(a) \nabla \log \pi(a)]`. It
+moves the logits by exactly
 
-    dz_a' = eta sum_{a* in A*} pi^T(a*) (delta_{a' a*} - pi(a'))
-          = eta (1_{A*} pi^T - pi^T(A*) pi)_a'.
+.. math::
 
-The samples are tempered, and the gradient is that of pi at ``T = 1``. No importance weight corrects
-for this.
+    dz_{a'} = \eta \sum_{a^* \in A^*} \pi^T(a^*) (\delta_{a' a^*} - \pi(a')) = \eta (1_{A^*} \pi^T -
+    \pi^T(A^*) \pi)_{a'}.
+
+The samples are tempered, and the gradient is that of :math:`\pi` at :math:`T = 1`. No importance weight
+corrects for this.
 """
 
 from typing import Any

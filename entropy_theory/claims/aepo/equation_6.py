@@ -1,13 +1,15 @@
-"""AEPO, Eq. 6: the gradient of entropy along a logit step is minus a covariance.
+r"""AEPO, Eq. 6: the gradient of entropy along a logit step is minus a covariance.
 
-For every z in R^n and every direction dz,
+For every z in :math:`R^n` and every direction dz,
 
-    <grad_z H, dz> = -sum_a' dz_a' pi_a' (log pi_a' - E log pi)
-                   = -Cov_pi(dz, log pi) = -Cov_pi(dz, z).
+.. math::
+
+    \langle \nabla_z H, dz\rangle = -\sum_{a'} dz_{a'} \pi_{a'} (\log \pi_{a'} - \mathbb E \log \pi) =
+    -\operatorname{Cov}_\pi(dz, \log \pi) = -\operatorname{Cov}_\pi(dz, z).
 
 It is exact. The paper passes through two log-ratio forms that hold only to first order, and the
-gradient itself makes them unnecessary. In its last line z_k(a|s) should be z_k(s, a). Theorem 4.3a
-bounds the distance from the entropy after a finite step.
+gradient itself makes them unnecessary. In its last line z_k(a|s) should be :math:`z_k(s, a)`. Theorem
+4.3a bounds the distance from the entropy after a finite step.
 """
 
 from collections.abc import Callable

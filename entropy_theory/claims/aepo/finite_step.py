@@ -1,27 +1,31 @@
-"""AEPO, section 4.1: the effect of a finite step, against its first order ("~" in Theorem 4.3).
+r"""AEPO, section 4.1: the effect of a finite step, against its first order ("~" in Theorem 4.3).
 
-The exact expected step is ``d_T = 1_{A*} pi^T - P_T pi``, and it changes entropy by
-``dH(T) = H(z + eta d_T) - H(z)``. The statement is that where ``F(1) < 0``, a temperature ``T > 1``
-leaves more entropy: ``dH(T) >= dH(1)``. F is the rate of `aepo.theorem-4.3a`. To first order this
-is Corollary 4.4. For a finite learning rate it is false, also where plain REINFORCE does lower
-entropy, ``dH(1) < 0``. The step towards a flatter policy overshoots. The smallest integer
-counterexamples found, with ``A* = {2, 3}``, are by learning rate
+The exact expected step is :math:`d_T = 1_{A^*} \pi^T - P_T \pi`, and it changes entropy by
+:math:`dH(T) = H(z + \eta d_T) - H(z)`. The statement is that where :math:`F(1) < 0`, a temperature
+:math:`T > 1` leaves more entropy: :math:`dH(T) \ge dH(1)`. F is the rate of `aepo.theorem-4.3a`. To
+first order this is Corollary 4.4. For a finite learning rate it is false, also where plain REINFORCE
+does lower entropy, :math:`dH(1) < 0`. The step towards a flatter policy overshoots. The smallest
+integer counterexamples found, with :math:`A^* = \{2, 3\}`, are by learning rate
+
+::
 
     eta   20       15       12       10       8         7          6
     w     (1,1,2)  (1,1,3)  (1,2,4)  (1,2,6)  (1,6,12)  (1,13,22)  (1,87,114).
 
-The threshold is 4 or less. Take two right answers alone with gap x between them, and T = inf. A
-step takes x to ``x - eta tanh(x/2)``. This is further from 0 than before once
-``eta > 2x/tanh(x/2)``, which is just above 4 near ``x = 0``. A third, wrong action of vanishing
-probability makes ``F(1) < 0`` and ``dH(1) < 0``. For ``eta <= 4`` no violation is known (see the
-experiment), but no proof excludes one. In longer searches the smallest value of
-``(dH(T) - dH(1))/(eta (F(T) - F(1)))`` approached ``1 - eta/4``.
+The threshold is 4 or less. Take two right answers alone with gap x between them, and T = inf. A step
+takes x to :math:`x - \eta \tanh(x/2)`. This is further from 0 than before once
+:math:`\eta > 2x/\tanh(x/2)`, which is just above 4 near :math:`x = 0`. A third, wrong action of
+vanishing probability makes :math:`F(1) < 0` and :math:`dH(1) < 0`. For :math:`\eta \le 4` no violation
+is known (see the experiment), but no proof excludes one. In longer searches the smallest value of
+:math:`(dH(T) - dH(1))/(\eta (F(T) - F(1)))` approached :math:`1 - \eta/4`.
 
-The repair is exact: ``dH(T) > dH(1)`` for every learning rate below
+The repair is exact: :math:`dH(T) > dH(1)` for every learning rate below
 
-    4 (F(T) - F(1)) / ((1 + log n)(||d_T||^2 + ||d_1||^2)).
+.. math::
 
-This is positive where ``F(1) < 0`` (`aepo.corollary-4.4-high`).
+    4 (F(T) - F(1)) / ((1 + \log n)(\|d_T\|^2 + \|d_1\|^2)).
+
+This is positive where :math:`F(1) < 0` (`aepo.corollary-4.4-high`).
 """
 
 from fractions import Fraction

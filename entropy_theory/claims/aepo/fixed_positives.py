@@ -1,25 +1,29 @@
-"""AEPO, Table 4: a fixed number of positive samples (60 per step to raise entropy, 30 to lower it).
+r"""AEPO, Table 4: a fixed number of positive samples (60 per step to raise entropy, 30 to lower it).
 
 Eq. 1 and Assumption 4.2 average over all tempered samples. So the expected step is
-``P_T (q^T - pi)``, with ``P_T = pi^T(A*)`` and q^T the tempered policy given A*. With a fixed
-number of positives it is ``q^T - pi``, up to a constant. (The number is fixed for one prompt here,
-and for a batch in AEPO.) Its entropy rate per unit step is
+:math:`P_T (q^T - \pi)`, with :math:`P_T = \pi^T(A^*)` and :math:`q^T` the tempered policy given
+:math:`A^*`. With a fixed number of positives it is :math:`q^T - \pi`, up to a constant. (The number is
+fixed for one prompt here, and for a batch in AEPO.) Its entropy rate per unit step is
 
-    G(T) = -Cov_pi(z, q^T - pi) = C - E_{q^T} c = F(T)/P_T.
+.. math::
 
-Here F, c and C are those of `aepo.theorem-4.3a`. Three facts are exact, for every z, A* and
-``T > 0``. G has the sign of F. The weight alpha that makes ``kappa F(1) + alpha G`` vanish is P_T
-times the weight for F, ``kappa |F(1)|/F(T)``. And where the mean of c under q is not negative, both
-halves of Corollary 4.4 hold at all T:
+    G(T) = -\operatorname{Cov}_\pi(z, q^T - \pi) = C - \mathbb E_{q^T} c = F(T)/P_T.
 
-    G(T) >= G(1) for T > 1,      G(T) <= G(1) for T < 1.
+Here F, c and C are those of `aepo.theorem-4.3a`. Three facts are exact, for every z, :math:`A^*` and
+:math:`T > 0`. G has the sign of F. The weight :math:`\alpha` that makes :math:`\kappa F(1) + \alpha G`
+vanish is :math:`P_T` times the weight for F, :math:`\kappa |F(1)|/F(T)`. And where the mean of c under
+q is not negative, both halves of Corollary 4.4 hold at all T:
 
-So they hold where ``F(1) < 0``, since this puts the mean of c above ``C >= 0``. For F itself the
-low half is only local, since P_T may vanish as ``T -> 0``, and the step with it. With one correct
-answer G does not depend on T, so temperature has no effect at all.
+.. math::
 
-The proof shows ``G' >= 0``. For ``b' > b`` the ratio ``r = q^{1/b'}/q^{1/b}`` increases in z and
-has mean 1, and c is negative below zb and nondecreasing above it.
+    G(T) \ge G(1) \text{ for } T > 1,\quad G(T) \le G(1) \text{ for } T < 1.
+
+So they hold where :math:`F(1) < 0`, since this puts the mean of c above :math:`C \ge 0`. For F itself
+the low half is only local, since :math:`P_T` may vanish as :math:`T \to 0`, and the step with it. With
+one correct answer G does not depend on T, so temperature has no effect at all.
+
+The proof shows :math:`G' \ge 0`. For :math:`b' > b` the ratio :math:`r = q^{1/b'}/q^{1/b}` increases in
+z and has mean 1, and c is negative below zb and nondecreasing above it.
 """
 
 from typing import Any

@@ -1,17 +1,18 @@
-"""AEPO, section 4.1: "entropy increases under high-temperature sampling".
+r"""AEPO, section 4.1: "entropy increases under high-temperature sampling".
 
-It is read as it stands, ``F(T) >= 0`` for every ``T > 1`` (in the weak form, as F vanishes at a
-uniform policy). This is false. With one correct answer that is the likeliest, ``F(T) < 0`` at every
-temperature. Then F is ``-pi^T(a*)(c_{a*} - C)``, and c is largest at the likeliest action.
-Corollary 4.4 is about an increase relative to ``T = 1``, which need not be an increase.
+It is read as it stands, :math:`F(T) \ge 0` for every :math:`T > 1` (in the weak form, as F vanishes at
+a uniform policy). This is false. With one correct answer that is the likeliest, :math:`F(T) < 0` at
+every temperature. Then F is :math:`-\pi^T(a^*)(c_{a^*} - C)`, and c is largest at the likeliest action.
+Corollary 4.4 is about an increase relative to :math:`T = 1`, which need not be an increase.
 
-The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let ``w = c - C`` on A*, with sum
-S and with W the sum of its negative parts, and let R be the range of the correct logits. Leave out
-the policies with ``c = C`` on all of A*, where F is zero. Then ``F(T) > 0`` for ``T > 1`` under any
-of three conditions: ``F(1) > 0``, all actions are correct, or ``S < 0`` and ``T > R W/|S|``.
+The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let :math:`w = c - C` on :math:`A^*`,
+with sum S and with W the sum of its negative parts, and let R be the range of the correct logits. Leave
+out the policies with :math:`c = C` on all of :math:`A^*`, where F is zero. Then :math:`F(T) > 0` for
+:math:`T > 1` under any of three conditions: :math:`F(1) > 0`, all actions are correct, or :math:`S < 0`
+and :math:`T > R W/|S|`.
 
-``S < 0``, that the mean of c over A* is below C, is also necessary
-(`extension.sign-change-temperature`). ``F(1) = 0`` would do as well, by a theorem beside the
+:math:`S < 0`, that the mean of c over :math:`A^*` is below C, is also necessary
+(`extension.sign-change-temperature`). :math:`F(1) = 0` would do as well, by a theorem beside the
 kernel's proof. It is not a hypothesis here, since no arithmetic could decide it for an instance.
 """
 

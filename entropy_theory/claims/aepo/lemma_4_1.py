@@ -1,9 +1,9 @@
-"""AEPO, Lemma 4.1: a higher temperature means a higher entropy.
+r"""AEPO, Lemma 4.1: a higher temperature means a higher entropy.
 
-For every z in R^n that is not constant, and every ``0 < T < T'``,
-``H(softmax(z/T)) < H(softmax(z/T'))``. It is exact, since ``dH(pi^T)/dT = Var_{pi^T}(z) / T^3``. It
-is about the distribution that is sampled from, for fixed logits, and not about the policy after
-training.
+For every z in :math:`R^n` that is not constant, and every :math:`0 < T < T'`,
+:math:`H(\operatorname{softmax}(z/T)) < H(\operatorname{softmax}(z/T'))`. It is exact, since
+:math:`dH(\pi^T)/dT = \operatorname{Var}_{\pi^T}(z) / T^3`. It is about the distribution that is sampled
+from, for fixed logits, and not about the policy after training.
 """
 
 from fractions import Fraction

@@ -1,11 +1,12 @@
-"""AEPO: the factors 1/|o| of Section 3.1 and Eq. (1) are missing in Section 4.2, which matters.
+r"""AEPO: the factors :math:`1/|o|` of Section 3.1 and Eq. (1) are missing in Section 4.2, which matters.
 
-The gradient of Section 4.2 is ``E_{pi^T} R sum_t grad log pi``. The gradient with the advantage has
-no such factor either. At ``theta = theta_old`` the loss of Eq. (1) has the gradient
-``E_{pi^T} (R/|o|) sum_t grad log pi``. GRPO in Section 3.1 has the factor 1/|o| too.
+The gradient of Section 4.2 is :math:`\mathbb E_{\pi^T} R \sum_t \nabla \log \pi`. The gradient with the
+advantage has no such factor either. At :math:`\theta = \theta_{\text{old}}` the loss of Eq. (1) has the
+gradient :math:`\mathbb E_{\pi^T} (R/|o|) \sum_t \nabla \log \pi`. GRPO in Section 3.1 has the factor
+:math:`1/|o|` too.
 
-They are read as equal up to a positive factor. This is false for responses of different lengths.
-The factor 1/|o| favors short right responses and spares long wrong ones.
+They are read as equal up to a positive factor. This is false for responses of different lengths. The
+factor :math:`1/|o|` favors short right responses and spares long wrong ones.
 
 It is true where every response with a nonzero score has the same length h, and then h is the
 factor. For AEPO's term, with rewards in [0, 1], these are the responses with a reward. In the GRPO

@@ -1,18 +1,18 @@
-"""AEPO, section 4.1: "and decreases under low-temperature sampling".
+r"""AEPO, section 4.1: "and decreases under low-temperature sampling".
 
-It is read as it stands, ``F(T) <= 0`` for every ``T < 1`` (in the weak form). This is false. With
-one correct answer that is the less likely of two, ``F(T) = pi^T(a*)(C - c_{a*}) > 0`` at every
-temperature, low ones included. A policy that has not yet found the answer gains entropy from it at
-any T.
+It is read as it stands, :math:`F(T) \le 0` for every :math:`T < 1` (in the weak form). This is false.
+With one correct answer that is the less likely of two, :math:`F(T) = \pi^T(a^*)(C - c_{a^*}) > 0` at
+every temperature, low ones included. A policy that has not yet found the answer gains entropy from it
+at any T.
 
-The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let ``w = c - C`` on A*, with W
-the sum of its negative parts. Let D be the distance from the largest correct logit to the nearest
-correct one with ``w < 0``. Leave out the policies with ``c = C`` on all of A*. Then ``F(T) < 0``
-for ``T < 1`` under any of three conditions: ``F(1) < 0``, all actions are correct, or
-``W e^{-D/T} < max_{A*} w``.
+The repair is exact. F, c and C are those of `aepo.theorem-4.3a`. Let :math:`w = c - C` on :math:`A^*`,
+with W the sum of its negative parts. Let D be the distance from the largest correct logit to the
+nearest correct one with :math:`w < 0`. Leave out the policies with :math:`c = C` on all of :math:`A^*`.
+Then :math:`F(T) < 0` for :math:`T < 1` under any of three conditions: :math:`F(1) < 0`, all actions are
+correct, or :math:`W e^{-D/T} < \max_{A^*} w`.
 
-The last condition holds for all small T exactly if ``max_{A*} c > C``. So it does if the likeliest
-action is correct and the policy is not uniform.
+The last condition holds for all small T exactly if :math:`\max_{A^*} c > C`. So it does if the
+likeliest action is correct and the policy is not uniform.
 """
 
 from fractions import Fraction

@@ -1,12 +1,14 @@
-"""AEPO, Section 3.2: J + lambda H = E_o sum_t [R - lambda log pi(o_t|o_{<t})].
+r"""AEPO, Section 3.2: J + lambda H = E_o sum_t [R - :math:`\lambda` log pi(o_t|o_{<t})].
 
-This is the entropy-regularized objective. The two lines above it define H as a mean over the tokens
-of a response, ``E_o (1/|o|) sum_t H_t``, and so does Appendix B (Definition B.1). The right side
-has their sum, ``E_o sum_t -log pi(o_t) = E_o sum_t H_t``, as ``-log pi(o_t)`` has the mean H_t
-given the tokens before it. So the equation is false by the factor 1/|o|. Already for responses of
-one length ``h > 1`` it is wrong by 1/h. Correction: H without 1/|o|. (J stands on both sides.)
+This is the entropy-regularized objective. The two lines above it define H as a mean over the tokens of
+a response, :math:`\mathbb E_o (1/|o|) \sum_t H_t`, and so does Appendix B (Definition B.1). The right
+side has their sum, :math:`\mathbb E_o \sum_t -\log \pi(o_t) = \mathbb E_o \sum_t H_t`, as
+:math:`-\log \pi(o_t)` has the mean :math:`H_t` given the tokens before it. So the equation is false by
+the factor :math:`1/|o|`. Already for responses of one length :math:`h > 1` it is wrong by 1/h.
+Correction: H without :math:`1/|o|`. (J stands on both sides.)
 
-The difference matters for lambda. With 1/|o| an equal lambda is |o| times weaker.
+The difference matters for :math:`\lambda`. With :math:`1/|o|` an equal :math:`\lambda` is :math:`|o|`
+times weaker.
 """
 
 from entropy_theory import verification as vf

@@ -1,19 +1,23 @@
-"""AEPO, Section 6.2: negative samples counteract the entropy effect of the positive ones.
+r"""AEPO, Section 6.2: negative samples counteract the entropy effect of the positive ones.
 
-The centered advantage on samples of pi^T is ``1_{A*} - P_T``, and ``w_a = c_a - C`` as in Theorem
-4.3. The first-order entropy effects of the positive and the negative samples are
+The centered advantage on samples of :math:`\pi^T` is :math:`1_{A^*} - P_T`, and :math:`w_a = c_a - C`
+as in Theorem 4.3. The first-order entropy effects of the positive and the negative samples are
 
-    E+ = -sum_{A*} pi^T_a (1 - P_T) w_a = (1 - P_T) F(T),      E- = sum_{wrong} pi^T_a P_T w_a.
+.. math::
 
-The statement is that E- has the opposite sign of E+. It is false, and at ``T = 1`` always so unless
-``F(1) = 0``. There ``E+ = (1 - p) F(1)`` and ``E- = p F(1)``, so the negatives have the effect of
-the positives.
+    E_+ = -\sum_{A^*} \pi^T_a (1 - P_T) w_a = (1 - P_T) F(T),\quad E_- = \sum_{\text{wrong}} \pi^T_a P_T
+    w_a.
+
+The statement is that E- has the opposite sign of E+. It is false, and at :math:`T = 1` always so unless
+:math:`F(1) = 0`. There :math:`E_+ = (1 - p) F(1)` and :math:`E_- = p F(1)`, so the negatives have the
+effect of the positives.
 
 The repair is about *including* the negatives. They change the rate by
-``(E+ + E-) - F(T) = -P_T F_all(T)``, where F_all is the rate of the face where every action is
-right. This has the sign of ``1 - T``. It lowers entropy for ``T > 1`` and raises it for ``T < 1``,
-always against the temperature. On a solved state (``P_T = 1``) it cancels all of F(T). Elsewhere it
-may cancel a part, reinforce F(T) or overturn its sign.
+:math:`(E_+ + E_-) - F(T) = -P_T F_{\text{all}}(T)`, where :math:`F_{\text{all}}` is the rate of the
+face where every action is right. This has the sign of :math:`1 - T`. It lowers entropy for
+:math:`T > 1` and raises it for :math:`T < 1`, always against the temperature. On a solved state
+(:math:`P_T = 1`) it cancels all of :math:`F(T)`. Elsewhere it may cancel a part, reinforce :math:`F(T)`
+or overturn its sign.
 """
 
 from entropy_theory import verification as vf

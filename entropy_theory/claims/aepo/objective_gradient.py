@@ -1,10 +1,10 @@
-"""AEPO, Section 3.1: the printed objective and the printed gradient do not belong together.
+r"""AEPO, Section 3.1: the printed objective and the printed gradient do not belong together.
 
-The printed objective is ``J = E_o sum_{t=1}^{|o|} R(q, o)``. Its printed gradient is
-``E_o sum_t grad log pi(o_t | o_{<t}) R(q, o)``. But the sum in J only multiplies R by the length,
-so ``J = E[|o| R]`` and ``grad J = E[|o| R sum_t grad log pi]``. For responses of one length h this
-is h times the printed gradient. For different lengths it is another direction, and the printed
-gradient can even be a descent direction of the printed J.
+The printed objective is :math:`J = \mathbb E_o \sum_{t=1}^{|o|} R(q, o)`. Its printed gradient is
+:math:`\mathbb E_o \sum_t \nabla \log \pi(o_t | o_{<t}) R(q, o)`. But the sum in J only multiplies R by
+the length, so :math:`J = \mathbb E[|o| R]` and :math:`\nabla J = \mathbb E[|o| R \sum_t \nabla \log
+\pi]`. For responses of one length h this is h times the printed gradient. For different lengths it is
+another direction, and the printed gradient can even be a descent direction of the printed J.
 
 Repair: the sum belongs to the gradient alone. The printed gradient is that of E[R] (as in Appendix
 B).

@@ -1,18 +1,25 @@
-"""AEPO, Section 4.1: high temperature counteracts a collapse. True, after a time like e^{D/T}.
+r"""AEPO, Section 4.1: high temperature counteracts a collapse. True, after a time like :math:`e^{D/T}`.
 
-On the solved face all m answers are right. With ``q = softmax(z)`` and ``q^T = softmax(z/T)`` the
-step is ``dz = eta (q^T - q)`` with ``T > 1`` and ``eta <= 2``. Let D be the gap between the logits
-of the likeliest answer and the next, and ``V = e^{D/T}``. At every step and for any m,
+On the solved face all m answers are right. With :math:`q = \operatorname{softmax}(z)` and
+:math:`q^T = \operatorname{softmax}(z/T)` the step is :math:`dz = \eta (q^T - q)` with :math:`T > 1` and
+:math:`\eta \le 2`. Let D be the gap between the logits of the likeliest answer and the next, and
+:math:`V = e^{D/T}`. At every step and for any m,
 
-    z_1 - z_a falls by at most 2 eta (m - 1) / V,         so V falls by at most 2 eta (m - 1)/T.
+.. math::
 
-For ``m = 2`` it also falls by at least ``eta c(D)/(T + eta)``. Here ``c(D) = 2 (1 - e^{-D(1 -
-1/T)}) / ((1 + e^{-D/T})(1 + e^{-D}))``, which increases with D. So the number N of steps from the
-gap D down to D_N obeys
+    z_1 - z_a \text{ falls by at most } 2 \eta (m - 1) / V,\quad \text{ so } V \text{ falls by at most }
+    2 \eta (m - 1)/T.
 
-    T/(2 eta) (e^{D/T} - e^{D_N/T})  <=  N  <=  (T + eta)/(eta c(D_N)) (e^{D/T} - e^{D_N/T}).
+For :math:`m = 2` it also falls by at least :math:`\eta c(D)/(T + \eta)`. Here :math:`c(D) = 2 (1 -
+e^{-D(1 - 1/T)}) / ((1 + e^{-D/T})(1 + e^{-D}))`, which increases with D. So the number N of steps from
+the gap D down to :math:`D_N` obeys
 
-A policy that collapsed does revive, after a time exponential in its log-odds over T_high.
+.. math::
+
+    T/(2 \eta) (e^{D/T} - e^{D_N/T}) \le N \le (T + \eta)/(\eta c(D_N)) (e^{D/T} - e^{D_N/T}).
+
+A policy that collapsed does revive, after a time exponential in its log-odds over
+:math:`T_{\text{high}}`.
 """
 
 from fractions import Fraction

@@ -1,27 +1,31 @@
-"""AEPO, section 4.2: tempered REINFORCE as "a unidirectional signal toward higher-quality
+r"""AEPO, section 4.2: tempered REINFORCE as "a unidirectional signal toward higher-quality
 behavior".
 
-The reward is ``p = pi(A*)``. The statement is ``p' >= p`` after an expected step, at every
-temperature and learning rate. The expected step ``d = 1_{A*} pi^T - P_T pi`` with
-``P_T = pi^T(A*)`` moves p at the rate <grad p, d>. With q^T and q the policies pi^T and pi given
-A*,
+The reward is :math:`p = \pi(A^*)`. The statement is :math:`p' \ge p` after an expected step, at every
+temperature and learning rate. The expected step :math:`d = 1_{A^*} \pi^T - P_T \pi` with
+:math:`P_T = \pi^T(A^*)` moves p at the rate :math:`\langle \nabla p, d\rangle`. With :math:`q^T` and q
+the policies :math:`\pi^T` and :math:`\pi` given :math:`A^*`,
 
-    <grad p, d> = p P_T { (1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2 }.
+.. math::
 
-As printed it is false. The samples are not drawn from the policy that is improved. For ``T > 1``
-the likeliest right answers can lose more than the others gain, and the reward falls, already to
-first order. At ``T = 6/5`` this takes a policy that is nearly done, such as (1, 6, 53) with
-``A* = {2, 3}``.
+    \langle \nabla p, d\rangle = p P_T \{ (1 - p)(\langle q, q^T\rangle - p \langle q, q\rangle) +
+    \sum_{\text{wrong}} \pi^2 \}.
 
-The repair is exact for any learning rate. If some action is wrong, p rises strictly under either of
-two conditions: ``T <= 1``, or ``p |A*| sum_{A*} q^2 <= 1``. The second holds at every T if there is
-one right answer, or the right answers are equally likely, or ``p <= 1/|A*|``.
+As printed it is false. The samples are not drawn from the policy that is improved. For :math:`T > 1`
+the likeliest right answers can lose more than the others gain, and the reward falls, already to first
+order. At :math:`T = 6/5` this takes a policy that is nearly done, such as (1, 6, 53) with
+:math:`A^* = \{2, 3\}`.
 
-In the step the wrong logits all fall. The mean of d over A*, ``E_q d = P_T (<q, q^T> - p <q, q>)``,
-is not negative. By Chebyshev's sum inequality, ``<q, q^T> >= <q, q>`` for ``T <= 1``, and
-``<q, q^T> >= 1/|A*|`` for every T. Jensen's inequality then gives ``E_q e^{eta d} >= 1``. In the
-long run ``p -> 1`` at any temperatures above a positive bound (`extension.entropy-ceiling`), so the
-fall is transient.
+The repair is exact for any learning rate. If some action is wrong, p rises strictly under either of two
+conditions: :math:`T \le 1`, or :math:`p |A^*| \sum_{A^*} q^2 \le 1`. The second holds at every T if
+there is one right answer, or the right answers are equally likely, or :math:`p \le 1/|A^*|`.
+
+In the step the wrong logits all fall. The mean of d over :math:`A^*`, :math:`\mathbb E_q d = P_T
+(\langle q, q^T\rangle - p \langle q, q\rangle)`, is not negative. By Chebyshev's sum inequality,
+:math:`\langle q, q^T\rangle \ge \langle q, q\rangle` for :math:`T \le 1`, and
+:math:`\langle q, q^T\rangle \ge 1/|A^*|` for every T. Jensen's inequality then gives
+:math:`\mathbb E_q e^{\eta d} \ge 1`. In the long run :math:`p \to 1` at any temperatures above a
+positive bound (`extension.entropy-ceiling`), so the fall is transient.
 """
 
 from fractions import Fraction

@@ -1,17 +1,23 @@
-"""Bounds on the temperature T0 at which F(T) changes sign, from the numbers w_a = c_a - C on A*
-alone.
+r"""Bounds on the temperature T0 at which :math:`F(T)` changes sign, from the numbers
+:math:`w_a = c_a - C` on :math:`A^*` alone.
 
-F, c and C are those of Theorem 4.3. With ``b = 1/T`` and any reference y, ``F(T) = -k g(b)`` with
-``g(b) = sum_{A*} e^{b (z_a - y)} w_a`` and ``k > 0``. Let S be the sum of w over A*, and W the sum
-of |w_a| over A* where ``w_a < 0``. Let R be the range of z on A*, and D the distance from the
-largest z of A* down to the nearest one with ``w_a < 0``. Then
+F, c and C are those of Theorem 4.3. With :math:`b = 1/T` and any reference y, :math:`F(T) = -k g(b)`
+with :math:`g(b) = \sum_{A^*} e^{b (z_a - y)} w_a` and :math:`k > 0`. Let S be the sum of w over
+:math:`A^*`, and W the sum of :math:`|w_a|` over :math:`A^*` where :math:`w_a < 0`. Let R be the range
+of z on :math:`A^*`, and D the distance from the largest z of :math:`A^*` down to the nearest one with
+:math:`w_a < 0`. Then
 
-    F(T) > 0 where T |S| > R W and S < 0,      F(T) < 0 where W e^{-D/T} < max_{A*} w.
+.. math::
 
-These are the only two ways, since ``F(T) > 0`` needs ``S < 0``, and ``F(T) < 0`` needs
-``max_{A*} w > 0``. So
+    F(T) > 0 \text{ where } T |S| > R W \text{ and } S < 0,\quad F(T) < 0 \text{ where } W e^{-D/T} <
+    \max_{A^*} w.
 
-    D / log(W / max_{A*} w)  <=  T0  <=  R W / |S|.
+These are the only two ways, since :math:`F(T) > 0` needs :math:`S < 0`, and :math:`F(T) < 0` needs
+:math:`\max_{A^*} w > 0`. So
+
+.. math::
+
+    D / \log(W / \max_{A^*} w) \le T_0 \le R W / |S|.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 The caption goes on "surpassing GRPO, and all entropy-regularized baselines". It is read for each of
 the three models. On every benchmark AEPO's score is then not below that of the best other row,
 within rounding. This is false in two of the 21 columns, by more than the digits left out can
-explain:
+explain::
 
     Qwen2.5-7B, Minerva   37.8 < 38.2 (Entropy-Adv)        Qwen3-4B, GSM8K   95.0 < 95.2 (GRPO)
 

@@ -1,18 +1,22 @@
-"""AEPO, Section 7: by samples of a target distribution the policy is "gradually guided toward
+r"""AEPO, Section 7: by samples of a target distribution the policy is "gradually guided toward
 acquiring the desired properties" of it.
 
 The setting is one state. The target is q, restricted to right answers where rewards filter it. The
-expected step on its samples is ``dz = q - pi``. It is read to first order for a property f of
-actions, such as length. The statement is that E_pi f moves towards E_q f:
+expected step on its samples is :math:`dz = q - \pi`. It is read to first order for a property f of
+actions, such as length. The statement is that :math:`\mathbb E_\pi f` moves towards
+:math:`\mathbb E_q f`:
 
-    (E_q f - E_pi f) Cov_pi(f, q - pi) >= 0.
+.. math::
 
-This is false. The step raises log pi_a by ``q_a - pi_a`` up to a constant, and the probability of a
-by pi_a times this. So an action that is rare under pi hardly moves, even if it is likely under q.
+    (\mathbb E_q f - \mathbb E_\pi f) \operatorname{Cov}_\pi(f, q - \pi) \ge 0.
 
-What holds instead is exact. The step is the gradient of E_q log pi, so the divergence KL(q || pi)
-falls, at the rate ``||q - pi||^2``. Guidance is towards the distribution, not towards each of its
-properties.
+This is false. The step raises log :math:`\pi_a` by :math:`q_a - \pi_a` up to a constant, and the
+probability of a by :math:`\pi_a` times this. So an action that is rare under :math:`\pi` hardly moves,
+even if it is likely under q.
+
+What holds instead is exact. The step is the gradient of :math:`\mathbb E_q \log \pi`, so the divergence
+:math:`\operatorname{KL}(q \| \pi)` falls, at the rate :math:`\|q - \pi\|^2`. Guidance is towards the
+distribution, not towards each of its properties.
 """
 
 from entropy_theory import verification as vf

@@ -1,11 +1,15 @@
-"""The tempered REINFORCE step, its entropy rate and common lemmas, shared by AEPO's statements.
+r"""The tempered REINFORCE step, its entropy rate and common lemmas, shared by AEPO's statements.
 
-At one state with logits z and correct set A*, ``pi = softmax(z)`` and ``pi^T = softmax(z/T)``.
-Further, ``zb = E_pi z``, ``c_a = Cov_pi(z, delta_a) = pi_a (z_a - zb)`` and
-``C = Cov_pi(z, pi) = E_pi c``. The entropy rate per unit learning rate is F:
+At one state with logits z and correct set :math:`A^*`, :math:`\pi = \operatorname{softmax}(z)` and
+:math:`\pi^T = \operatorname{softmax}(z/T)`. Further, :math:`\bar z = \mathbb E_\pi z`, :math:`c_a =
+\operatorname{Cov}_\pi(z, \delta_a) = \pi_a (z_a - \bar z)` and :math:`C = \operatorname{Cov}_\pi(z,
+\pi) = \mathbb E_\pi c`. The entropy rate per unit learning rate is F:
 
-    F(T)      = -sum_{A*} pi^T_a (c_a - C)
-    T^2 F'(T) = sum_{A*} pi^T_a (z_a - E_{pi^T} z)(c_a - C).
+.. math::
+
+    F(T) = -\sum_{A^*} \pi^T_a (c_a - C)
+
+    T^2 F'(T) = \sum_{A^*} \pi^T_a (z_a - \mathbb E_{\pi^T} z)(c_a - C).
 """
 
 from fractions import Fraction

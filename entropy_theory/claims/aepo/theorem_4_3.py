@@ -1,23 +1,31 @@
-"""AEPO, Theorem 4.3 (Lemma B.5): how tempered REINFORCE moves entropy.
+r"""AEPO, Theorem 4.3 (Lemma B.5): how tempered REINFORCE moves entropy.
 
-It is for every z in R^n, correct set A*, temperature ``T > 0`` and learning rate ``eta > 0``. One
-expected step ``d = eta (1_{A*} pi^T - pi^T(A*) pi)`` has the first-order entropy change eta F(T),
+It is for every z in :math:`R^n`, correct set :math:`A^*`, temperature :math:`T > 0` and learning rate
+:math:`\eta > 0`. One expected step :math:`d = \eta (1_{A^*} \pi^T - \pi^T(A^*) \pi)` has the
+first-order entropy change :math:`\eta F(T)`,
 
-    F(T) = -sum_{A*} pi^T_a Cov_pi(z, delta_a - pi) = -sum_{A*} pi^T_a (c_a - C).
+.. math::
 
-Here ``c_a = Cov_pi(z, delta_a) = pi_a (z_a - zb)``, ``zb = E_pi z`` and ``C = Cov_pi(z, pi)``, the
-mean of c.
+    F(T) = -\sum_{A^*} \pi^T_a \operatorname{Cov}_\pi(z, \delta_a - \pi) = -\sum_{A^*} \pi^T_a (c_a -
+    C).
 
-4.3a, the expansion. The printed "~" is a first order with a remainder, for any eta:
+Here :math:`c_a = \operatorname{Cov}_\pi(z, \delta_a) = \pi_a (z_a - \bar z)`,
+:math:`\bar z = \mathbb E_\pi z` and :math:`C = \operatorname{Cov}_\pi(z, \pi)`, the mean of c.
 
-    |H(z + d) - H(z) - eta F(T)| <= (1/4)(1 + log n) ||d||^2.
+4.3a, the expansion. The printed "~" is a first order with a remainder, for any :math:`\eta`:
 
-4.3b, the sign. ``F(1) < 0`` implies ``F'(1) > 0``. This is true, exact and strict, but the printed
-proof is incomplete. It uses ``C >= 0`` and the monotonicity of pi in z without a word. Its number u
-is undefined if the set A_2 is empty. It shows only ``F'(1) >= 0``. The proof here sets
-``z+ = max(zb, max{z_a : z_a >= zb, c_a < C})`` over all actions. In
+.. math::
 
-    F'(1) = sum_{A*} pi_a (z_a - z+)(c_a - C) + (z+ - zb) |F(1)|
+    |H(z + d) - H(z) - \eta F(T)| \le \tfrac14(1 + \log n) \|d\|^2.
+
+4.3b, the sign. :math:`F(1) < 0` implies :math:`F'(1) > 0`. This is true, exact and strict, but the
+printed proof is incomplete. It uses :math:`C \ge 0` and the monotonicity of :math:`\pi` in z without a
+word. Its number u is undefined if the set :math:`A_2` is empty. It shows only :math:`F'(1) \ge 0`. The
+proof here sets :math:`z_+ = \max(\bar z, \max\{z_a : z_a \ge \bar z, c_a < C\})` over all actions. In
+
+.. math::
+
+    F'(1) = \sum_{A^*} \pi_a (z_a - z_+)(c_a - C) + (z_+ - \bar z) |F(1)|
 
 no term is negative, and one is positive.
 """

@@ -1,27 +1,33 @@
-"""AEPO, introduction: AEPO can approximate arbitrary functions of time. False: it has a speed
+r"""AEPO, introduction: AEPO can approximate arbitrary functions of time. False: it has a speed
 limit.
 
 "Even theoretically capable of approximating" names neither a rate nor an error. Arbitrary functions
 include steps, and we give eight update steps to follow one. Any other number fails too, at a
 smaller learning rate.
 
-The setting is one state and exact expected steps with GRPO of weight kappa and ``alpha = 1``.
-Whatever the temperatures,
+The setting is one state and exact expected steps with GRPO of weight :math:`\kappa` and
+:math:`\alpha = 1`. Whatever the temperatures,
 
-    |log H_{k+1} - log H_k| <= 2 eta (kappa + 1).
+.. math::
 
-So at a given learning rate AEPO cannot follow a faster function, such as a jump. At no learning
-rate can it follow a value above log|A*| (``extension.entropy-ceiling``). The bound holds for every
-softmax policy: along a logit step of range rho, ``|dH/ds| = |Cov(log pi, dz)| <= rho H``.
+    |\log H_{k+1} - \log H_k| \le 2 \eta (\kappa + 1).
 
-The repair is on the solved face with two answers, for ``T = 1.25/0.8`` and ``eta <= 2``. The
-target's log-odds D* move per step by at most delta. With ``s_k = eta |f_T(D_k)|``, the step that
-temperature allows at D_k, the error ``e_k = |D_k - D*_k|`` obeys
+So at a given learning rate AEPO cannot follow a faster function, such as a jump. At no learning rate
+can it follow a value above :math:`\log|A^*|` (`extension.entropy-ceiling`). The bound holds for every
+softmax policy: along a logit step of range rho, :math:`|dH/ds| = |\operatorname{Cov}(\log \pi, dz)| \le
+\rho H`.
 
-    e_{k+1} <= max(e_k - s_k, eta/8) + delta.
+The repair is on the solved face with two answers, for :math:`T = 1.25/0.8` and :math:`\eta \le 2`. The
+target's log-odds :math:`D^*` move per step by at most :math:`\delta`. With
+:math:`s_k = \eta |f_T(D_k)|`, the step that temperature allows at :math:`D_k`, the error
+:math:`e_k = |D_k - D^*_k|` obeys
 
-So a target below log 2 that is slower than s_k is followed within ``max(e_0, eta/8 + delta)``, and
-the entropy within a quarter of that.
+.. math::
+
+    e_{k+1} \le \max(e_k - s_k, \eta/8) + \delta.
+
+So a target below log 2 that is slower than :math:`s_k` is followed within
+:math:`\max(e_0, \eta/8 + \delta)`, and the entropy within a quarter of that.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,15 @@
-"""AEPO, Section 4.2: with binary rewards REINFORCE filters out negative samples "in an unbiased
+r"""AEPO, Section 4.2: with binary rewards REINFORCE filters out negative samples "in an unbiased
 manner".
 
-At ``T = 1`` this is so. A sample with ``R = 0`` contributes nothing to ``E[R grad log pi]``, which
-is the gradient of the reward. But AEPO filters samples of pi^T. For them the statement is that the
-expected step ``1_{A*} pi^T - P_T pi`` is a positive multiple of the gradient of the reward,
-``grad p = pi (1_{A*} - p)``. This is false. With two right answers the samples weigh them by pi^T,
-and the gradient by pi.
+At :math:`T = 1` this is so. A sample with :math:`R = 0` contributes nothing to
+:math:`\mathbb E[R \nabla \log \pi]`, which is the gradient of the reward. But AEPO filters samples of
+:math:`\pi^T`. For them the statement is that the expected step :math:`1_{A^*} \pi^T - P_T \pi` is a
+positive multiple of the gradient of the reward, :math:`\nabla p = \pi (1_{A^*} - p)`. This is false.
+With two right answers the samples weigh them by :math:`\pi^T`, and the gradient by :math:`\pi`.
 
-It is true (exactly) with one right answer a*. Then the step is ``P_T (e_{a*} - pi)``, and the
-gradient ``p (e_{a*} - pi)``. At ``T = 1`` it is true by definition. On a solved state the gradient
-vanishes and the step does not.
+It is true (exactly) with one right answer :math:`a^*`. Then the step is :math:`P_T (e_{a^*} - \pi)`,
+and the gradient :math:`p (e_{a^*} - \pi)`. At :math:`T = 1` it is true by definition. On a solved state
+the gradient vanishes and the step does not.
 """
 
 from entropy_theory import verification as vf

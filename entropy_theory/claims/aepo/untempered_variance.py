@@ -1,17 +1,20 @@
-"""AEPO, Section 6.1: REINFORCE without temperature has the larger gradient variance. False.
+r"""AEPO, Section 6.1: REINFORCE without temperature has the larger gradient variance. False.
 
-One sample a of pi^T gives the gradient ``g = R(a)(e_a - pi)`` with R in {0, 1}. Its total variance
-is exactly
+One sample a of :math:`\pi^T` gives the gradient :math:`g = R(a)(e_a - \pi)` with R in {0, 1}. Its total
+variance is exactly
 
-    V(T) = sum_{A*} pi^T_a (1 - 2 pi_a + |pi|^2) - |1_{A*} pi^T - P_T pi|^2.
+.. math::
 
-The statement is ``V(1) >= V(T)`` at the temperatures that AEPO uses instead. It is false, since a
-higher temperature spreads the samples. With two actions, one of them right, V(T) is
-``P_T (1 - P_T)`` times a constant. There *every* ``T > 1`` has at least the variance of ``T = 1``.
+    V(T) = \sum_{A^*} \pi^T_a (1 - 2 \pi_a + |\pi|^2) - |1_{A^*} \pi^T - P_T \pi|^2.
 
-Repair: it is true on a solved state for ``T <= 1``. There ``V(T) = 1 - |q^T|^2`` with q^T the
-tempered policy, which never falls as T rises. So T_low has at most the variance of ``T = 1``, and
-T_high at least.
+The statement is :math:`V(1) \ge V(T)` at the temperatures that AEPO uses instead. It is false, since a
+higher temperature spreads the samples. With two actions, one of them right, :math:`V(T)` is
+:math:`P_T (1 - P_T)` times a constant. There *every* :math:`T > 1` has at least the variance of
+:math:`T = 1`.
+
+Repair: it is true on a solved state for :math:`T \le 1`. There :math:`V(T) = 1 - |q^T|^2` with
+:math:`q^T` the tempered policy, which never falls as T rises. So :math:`T_{\text{low}}` has at most the
+variance of :math:`T = 1`, and :math:`T_{\text{high}}` at least.
 """
 
 from typing import Any

@@ -1,22 +1,25 @@
-"""Entropy Mechanism, "Empirical verification": is the covariance of actions that of responses?
+r"""Entropy Mechanism, "Empirical verification": is the covariance of actions that of responses?
 
-The slide equates, under on-policy PG, two covariances. Over actions it has
-``Cov_{a ~ pi(.|s)}(log pi(a|s), pi(a|s) A(s, a))``. Over responses it has
-``Cov_{y ~ pi(.|x)}(log pi(y|x), pi(y|x) A(y, x))``. For responses of several tokens, the first is
-read as the sum over the states that a response visits, ``sum_s d(s) Cov_s``, with d(s) the
-probability of visiting s.
+The slide equates, under on-policy PG, two covariances. Over actions it has :math:`\operatorname{Cov}_{a
+\sim \pi(.|s)}(\log \pi(a|s), \pi(a|s) A(s, a))`. Over responses it has :math:`\operatorname{Cov}_{y
+\sim \pi(.|x)}(\log \pi(y|x), \pi(y|x) A(y, x))`. For responses of several tokens, the first is read as
+the sum over the states that a response visits, :math:`\sum_s d(s) \operatorname{Cov}_s`, with
+:math:`d(s)` the probability of visiting s.
 
 For one token both sides are the same expression. From two tokens on they differ, and no
 normalization by length helps. Take the tree with weights 1:1, then 1:1 or 1:2, with reward 1 if the
 first token is the second of the two, else 0. There *every* covariance of actions is zero, and that
 of responses is not.
 
-An equality holds for every direction x of the token logits. With ``u = x - E x`` and H(sa) the
-entropy still to come after token a,
+An equality holds for every direction x of the token logits. With :math:`u = x - \mathbb E x` and
+:math:`H(sa)` the entropy still to come after token a,
 
-    sum_s d(s) Cov_s(log pi(a|s) - H(sa), x) = Cov_y(log pi(y), sum_t u_t).
+.. math::
 
-The policy gradient has ``x = d(s) pi(a|s) A(s, a)``. Both sides are minus the rate of entropy.
+    \sum_s d(s) \operatorname{Cov}_s(\log \pi(a|s) - H(sa), x) = \operatorname{Cov}_y(\log \pi(y),
+    \sum_t u_t).
+
+The policy gradient has :math:`x = d(s) \pi(a|s) A(s, a)`. Both sides are minus the rate of entropy.
 """
 
 from entropy_theory import verification as vf

@@ -1,15 +1,15 @@
 """Entropy Mechanism: the coefficients of the R-H law are algorithm-irrelevant.
 
-It is read without the law. From the same start, two algorithms that have reached the same
-performance R have the same entropy. Here these are one exact policy-gradient step and the natural
-policy gradient. With 0/1 rewards the natural one adds t to the right logits. This multiplies the
-odds ``R/(1 - R)`` by ``e^t`` and changes neither conditional distribution. So the t that meets a
-given performance is known in closed form. The statement fails, since the policy gradient changes
-the conditional distributions too.
+It is read without the law. From the same start, two algorithms that have reached the same performance R
+have the same entropy. Here these are one exact policy-gradient step and the natural policy gradient.
+With 0/1 rewards the natural one adds t to the right logits. This multiplies the odds :math:`R/(1 - R)`
+by :math:`e^t` and changes neither conditional distribution. So the t that meets a given performance is
+known in closed form. The statement fails, since the policy gradient changes the conditional
+distributions too.
 
-The repair is exact. From a start with equal logits among the right and among the wrong answers,
-both have the same entropy. Every permutation-equivariant algorithm then stays on one curve
-(``extension.symmetric-curve``). So agreement of algorithms from such starts is not evidence about
+The repair is exact. From a start with equal logits among the right and among the wrong answers, both
+have the same entropy. Every permutation-equivariant algorithm then stays on one curve
+(`extension.symmetric-curve`). So agreement of algorithms from such starts is not evidence about
 learning.
 """
 

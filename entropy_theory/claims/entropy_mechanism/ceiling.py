@@ -1,18 +1,20 @@
-"""Entropy Mechanism: performance saturates when entropy is used up, at the ceiling R = b - a, H =
-0.
+r"""Entropy Mechanism: performance saturates when entropy is used up, at the ceiling :math:`R = b - a`,
+:math:`H = 0`.
 
-It is read for one prompt under the exact policy gradient. The law through two early policies
-announces a ceiling at ``H = 0``. The run should stay below it, judged after two more steps of eight
-times the size. The ceiling should also be a performance (at most 1). Both have a slack of 5 points.
+It is read for one prompt under the exact policy gradient. The law through two early policies announces
+a ceiling at :math:`H = 0`. The run should stay below it, judged after two more steps of eight times the
+size. The ceiling should also be a performance (at most 1). Both have a slack of 5 points.
 
-It fails in both directions. The law's slope at ``H = 0`` is -a, while the exact curve of one right
-answer ends flat, ``dR/de^H -> 0``. Fitted to the first 15 % of the gain, the law announces 3.64 for
-``n = 2`` and 0.19 for ``n = 100,000``. The truth is 1 for all n. With ``m > 1`` right answers,
-performance 1 is compatible with every entropy from 0 to log m.
+It fails in both directions. The law's slope at :math:`H = 0` is -a, while the exact curve of one right
+answer ends flat, :math:`dR/de^H \to 0`. Fitted to the first 15 % of the gain, the law announces 3.64
+for :math:`n = 2` and 0.19 for :math:`n = 100{,}000`. The truth is 1 for all n. With :math:`m > 1` right
+answers, performance 1 is compatible with every entropy from 0 to log m.
 
 The repair is exact and tight. At zero entropy each prompt is either all right or all wrong:
 
-    min(R, 1 - R) <= H / (2 log 2).
+.. math::
+
+    \min(R, 1 - R) \le H / (2 \log 2).
 
 Averaged over prompts, performance at zero entropy is the share of prompts that have settled on a
 right answer. It can be any number from 0 to 1, and an early stretch of the curve does not contain

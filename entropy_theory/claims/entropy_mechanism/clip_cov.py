@@ -1,27 +1,31 @@
-"""Entropy Mechanism, Clip-Cov: does zeroing the gradient of high-covariance tokens raise entropy?
+r"""Entropy Mechanism, Clip-Cov: does zeroing the gradient of high-covariance tokens raise entropy?
 
 The setting is one state with every action listed. The base rule is the vanilla policy gradient with
-``A = r - E r``. Each action has the covariance term ``K_a = (log pi_a - mean)(A_a - mean A)``.
-Clip-Cov zeroes the score of actions with K_a in [omega_low, omega_high], at random up to a quota.
-The effect of one action does not depend on which others are chosen. Relative to the base rule, the
-first-order entropy change moves by
+:math:`A = r - \mathbb E r`. Each action has the covariance term :math:`K_a = (\log \pi_a -
+\operatorname{mean})(A_a - \operatorname{mean} A)`. Clip-Cov zeroes the score of actions with
+:math:`K_a` in :math:`[\omega_{\text{low}}, \omega_{\text{high}}]`, at random up to a quota. The effect
+of one action does not depend on which others are chosen. Relative to the base rule, the first-order
+entropy change moves by
 
-    + eta sum_{selected} pi_a A_a (c_a - C),       c_a = pi_a (log pi_a + H),   C = E c.
+.. math::
 
-It does not move by ``+ eta sum pi_a K_a``, which is the value for the natural policy gradient. So
-Clip-Cov always raises entropy on top of the natural gradient. On top of its own base rule it may
-lower entropy. A right answer with ``0 < c_a < C`` has ``K_a > 0`` and raises entropy itself. With
-the paper's ``omega = (1, 5)`` an example is 14 actions: twelve of weight 1, one of 3 and one of 6. The
-action of weight 3 is right with reward 3, and the advantage has standard deviation 1.05.
+    + \eta \sum_{\text{selected}} \pi_a A_a (c_a - C),\quad c_a = \pi_a (\log \pi_a + H),\quad C =
+    \mathbb E c.
 
-Repair: it raises entropy if every selected action with a positive advantage has ``c_a > C``. Selected
-actions with a negative advantage need no condition.
+It does not move by :math:`+ \eta \sum \pi_a K_a`, which is the value for the natural policy gradient.
+So Clip-Cov always raises entropy on top of the natural gradient. On top of its own base rule it may
+lower entropy. A right answer with :math:`0 < c_a < C` has :math:`K_a > 0` and raises entropy itself.
+With the paper's :math:`\omega = (1, 5)` an example is 14 actions: twelve of weight 1, one of 3 and one
+of 6. The action of weight 3 is right with reward 3, and the advantage has standard deviation 1.05.
 
-This is at one state. In a batch of many states the means in K_a are those of the batch, while c and
-C are those of the state. Then a negative advantage is not a guarantee either. A token of
-probability 0.4 that is by far the likeliest at its state is below the mean of a confident batch.
-With a low advantage it is selected, although pushing it down raises entropy. The quantity to rank
-by is ``A_a (c_a - C)``. Clip-Cov is idle if the band is empty or the quota is 0.
+Repair: it raises entropy if every selected action with a positive advantage has :math:`c_a > C`.
+Selected actions with a negative advantage need no condition.
+
+This is at one state. In a batch of many states the means in :math:`K_a` are those of the batch, while c
+and C are those of the state. Then a negative advantage is not a guarantee either. A token of
+probability 0.4 that is by far the likeliest at its state is below the mean of a confident batch. With a
+low advantage it is selected, although pushing it down raises entropy. The quantity to rank by is
+:math:`A_a (c_a - C)`. Clip-Cov is idle if the band is empty or the quota is 0.
 """
 
 import numpy as np

@@ -1,18 +1,20 @@
-"""Entropy Mechanism, Theorems 1 and 2 side by side: do the two covariances agree in sign?
+r"""Entropy Mechanism, Theorems 1 and 2 side by side: do the two covariances agree in sign?
 
-The slides draw one picture for two rules. Theorem 1 has ``Cov(log pi, pi A)`` for the policy
-gradient, and Theorem 2 ``Cov(log pi, A)`` for the natural policy gradient. Tokens are selected by
-``(log pi - mean)(A - mean)``. Averaged over tokens drawn from the policy at one state, this product
-is the covariance of Theorem 2, whatever rule is trained.
+The slides draw one picture for two rules. Theorem 1 has :math:`\operatorname{Cov}(\log \pi, \pi A)` for
+the policy gradient, and Theorem 2 :math:`\operatorname{Cov}(\log \pi, A)` for the natural policy
+gradient. Tokens are selected by :math:`(\log \pi - \operatorname{mean})(A - \operatorname{mean})`.
+Averaged over tokens drawn from the policy at one state, this product is the covariance of Theorem 2,
+whatever rule is trained.
 
 The two can have opposite signs. So the product may announce a fall where the plain policy gradient
 raises entropy. The smallest examples with one right answer are weights (1, 1, 2, 3) with
-``A* = {3}``, and for three actions (1, 4, 5) with ``A* = {2}``. With graded rewards (1, 2, 4)
-suffices.
+:math:`A^* = \{3\}`, and for three actions (1, 4, 5) with :math:`A^* = \{2\}`. With graded rewards (1,
+2, 4) suffices.
 
-With one right answer a* they disagree exactly if ``0 < c* < C``, where ``c* = pi* (log pi* + H)``
-and C is the mean of c over the policy. Then a* is likelier than ``e^{-H}``, but not by enough. The
-natural gradient lowers entropy and the plain gradient raises it. The reverse cannot happen.
+With one right answer :math:`a^*` they disagree exactly if :math:`0 < c^* < C`, where
+:math:`c^* = \pi^* (\log \pi^* + H)` and C is the mean of c over the policy. Then :math:`a^*` is
+likelier than :math:`e^{-H}`, but not by enough. The natural gradient lowers entropy and the plain
+gradient raises it. The reverse cannot happen.
 
 Repair: they agree, strictly, if the reward is ordered like the policy or in the opposite order.
 This covers two actions, and one right answer that is the likeliest or the least likely.

@@ -1,15 +1,20 @@
-"""Entropy Mechanism: "all update steps have positive average covariance", and so entropy falls.
+r"""Entropy Mechanism: "all update steps have positive average covariance", and so entropy falls.
 
-The first half of the sentence is an observation on trained language models, not a theorem. At one
-state both covariances are negative for an open set of policies, for every n. If every right answer
-is less likely than ``e^{-H}`` (a hard prompt), the covariance is negative and the step raises
-entropy. With two right answers, a success probability above 1/2 does not help. A right answer that
-is strictly the likeliest does not help either.
+The first half of the sentence is an observation on trained language models, not a theorem. At one state
+both covariances are negative for an open set of policies, for every n. If every right answer is less
+likely than :math:`e^{-H}` (a hard prompt), the covariance is negative and the step raises entropy. With
+two right answers, a success probability above 1/2 does not help. A right answer that is strictly the
+likeliest does not help either.
 
-For a binary reward there is an exact rule. With ``c = pi (log pi + H)`` entropy falls
+For a binary reward there is an exact rule. With :math:`c = \pi (\log \pi + H)` entropy falls
 
-    under the plain policy gradient    exactly if  E[c|A*] > E[c|wrong],
-    under the natural policy gradient  exactly if  E[log pi|A*] > E[log pi|wrong].
+.. math::
+
+    \text{under the plain policy gradient}\quad \text{ exactly if}\quad \mathbb E[c|A^*] >
+    \mathbb E[c|\text{wrong}],
+
+    \text{under the natural policy gradient}\quad \text{ exactly if}\quad \mathbb E[\log \pi|A^*] >
+    \mathbb E[\log \pi|\text{wrong}].
 
 Repair, for any reward: both covariances are positive if the reward is ordered like the policy. So
 they are if one answer is right and it is the likeliest. They also are if every right answer is at

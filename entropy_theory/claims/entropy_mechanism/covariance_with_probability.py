@@ -1,14 +1,18 @@
-"""Entropy Mechanism, abstract: "the covariance between action probability and the change in
+r"""Entropy Mechanism, abstract: "the covariance between action probability and the change in
 logits".
 
-Lemma 1 has the covariance with the log-probability, ``Cov_pi(log pi, dz)``, and entropy follows
-this one to first order. The abstract's words leave out the "log". They are read as a statement that
-both have the same sign under the natural policy gradient, ``dz = eta A``. There the change in
-logits is the advantage, as the abstract goes on. They need not have it. With one right answer a*
+Lemma 1 has the covariance with the log-probability, :math:`\operatorname{Cov}_\pi(\log \pi, dz)`, and
+entropy follows this one to first order. The abstract's words leave out the "log". They are read as a
+statement that both have the same sign under the natural policy gradient, :math:`dz = \eta A`. There the
+change in logits is the advantage, as the abstract goes on. They need not have it. With one right answer
+:math:`a^*`
 
-    Cov_pi(log pi, A) > 0  iff  pi* > e^{-H},        Cov_pi(pi, A) > 0  iff  pi* > sum_a pi_a^2.
+.. math::
 
-Here ``e^{-H} <= sum pi^2``, since the entropy of order 2 is at most H. Between the two, entropy
+    \operatorname{Cov}_\pi(\log \pi, A) > 0\quad \text{ iff}\quad \pi^* > e^{-H},\quad
+    \operatorname{Cov}_\pi(\pi, A) > 0\quad \text{ iff}\quad \pi^* > \sum_a \pi_a^2.
+
+Here :math:`e^{-H} \le \sum \pi^2`, since the entropy of order 2 is at most H. Between the two, entropy
 falls while the covariance with the probability is negative.
 
 It is true (exactly, for any number of actions) if the reward is ordered like the policy, or in the

@@ -1,18 +1,23 @@
-"""Entropy Mechanism, Figure 8 (right): "easier prompts with higher accuracy has higher
+r"""Entropy Mechanism, Figure 8 (right): "easier prompts with higher accuracy has higher
 covariances".
 
 It is read in the simplest family in which it can be exact. One right answer has probability p, and
-n - 1 wrong ones are equally likely. With ``l = log(p (n - 1)/(1 - p))`` the two covariances are
+:math:`n - 1` wrong ones are equally likely. With :math:`l = \log(p (n - 1)/(1 - p))` the two
+covariances are
 
-    Cov_pi(log pi, pi A) = n/(n - 1) p^2 (1 - p)^2 l,          Cov_pi(log pi, A) = p (1 - p) l.
+.. math::
 
-The figure has the first one (Theorem 1). It is negative below chance (``p < 1/n``), so it first
-falls from 0, and it tends to 0 again as ``p -> 1``. It is not monotone. For every ``n >= 3`` it is
-larger at ``p = 1/2`` than at ``p = 7/8``, which are two of the three groups of the figure.
+    \operatorname{Cov}_\pi(\log \pi, \pi A) = n/(n - 1) p^2 (1 - p)^2 l,\quad
+    \operatorname{Cov}_\pi(\log \pi, A) = p (1 - p) l.
 
-Repair: it increases exactly where ``(2p - 1) l <= 1/2``. This is an interval from below chance to a
-peak between 1/2 and 3/4. So prompts are ordered by accuracy from ``p = 1/n`` up to 1/2, and in the
-opposite order above the peak.
+The figure has the first one (Theorem 1). It is negative below chance (:math:`p < 1/n`), so it first
+falls from 0, and it tends to 0 again as :math:`p \to 1`. It is not monotone. For every :math:`n \ge 3`
+it is larger at :math:`p = 1/2` than at :math:`p = 7/8`, which are two of the three groups of the
+figure.
+
+Repair: it increases exactly where :math:`(2p - 1) l \le 1/2`. This is an interval from below chance to
+a peak between 1/2 and 3/4. So prompts are ordered by accuracy from :math:`p = 1/n` up to 1/2, and in
+the opposite order above the peak.
 """
 
 import math

@@ -1,9 +1,10 @@
-"""Exact expected training of many prompts, each a tabular bandit: the curves the R-H law is fitted
+r"""Exact expected training of many prompts, each a tabular bandit: the curves the R-H law is fitted
 to.
 
 Entropy and performance are means over prompts. Updates are exact expectations per prompt, with one
-learning rate. With ``A = 1_{right} - R`` the policy gradient is ``z += eta pi A``, and the natural
-policy gradient ``z += eta A``. The runs are deterministic, in float64.
+learning rate. With :math:`A = 1_{\text{right}} - R` the policy gradient is
+:math:`z \leftarrow z + \eta \pi A`, and the natural policy gradient :math:`z \leftarrow z + \eta A`.
+The runs are deterministic, in float64.
 """
 
 from __future__ import annotations

@@ -1,34 +1,41 @@
-"""Entropy Mechanism, KL-Cov: penalizing the high-covariance tokens by their KL raises entropy.
+r"""Entropy Mechanism, KL-Cov: penalizing the high-covariance tokens by their KL raises entropy.
 
-The setting is one state. Tokens were sampled from pi_old, the policy is now pi, and
-``r_a = pi_a / pi_old_a``. KL-Cov selects the actions with the largest
-``K_a = (log pi_a - mean)(A_a - mean)``, with means over pi_old. The code adds ``beta |log r_a|`` to
-their loss, which scores them with ``-beta sign(log r_a)``. With ``c_a = pi_a (log pi_a + H)`` and
-``C = E c`` the first-order entropy change moves by
+The setting is one state. Tokens were sampled from :math:`\pi_{\text{old}}`, the policy is now
+:math:`\pi`, and :math:`r_a = \pi_a / \pi_{\text{old},a}`. KL-Cov selects the actions with the largest
+:math:`K_a = (\log \pi_a - \operatorname{mean})(A_a - \operatorname{mean})`, with means over
+:math:`\pi_{\text{old}}`. The code adds :math:`\beta |\log r_a|` to their loss, which scores them with
+:math:`-\beta \operatorname{sign}(\log r_a)`. With :math:`c_a = \pi_a (\log \pi_a + H)` and
+:math:`C = \mathbb E c` the first-order entropy change moves by
 
-    + eta beta sum_{selected} pi_old_a sign(log r_a) (c_a - C).
+.. math::
 
-So the penalty undoes part of the change since pi_old. It raises entropy where a selected action has
-become likelier with ``c_a > C`` or rarer with ``c_a < C``. It lowers entropy otherwise. A right
-answer with ``0 < c_a < C`` is a counterexample after a single step of plain policy gradient.
+    + \eta \beta \sum_{\text{selected}} \pi_{\text{old},a} \operatorname{sign}(\log r_a) (c_a - C).
+
+So the penalty undoes part of the change since :math:`\pi_{\text{old}}`. It raises entropy where a
+selected action has become likelier with :math:`c_a > C` or rarer with :math:`c_a < C`. It lowers
+entropy otherwise. A right answer with :math:`0 < c_a < C` is a counterexample after a single step of
+plain policy gradient.
 
 Repair: it raises entropy if each selected action meets one of two conditions. Either it has become
-likelier and has ``c_a > C``, or it has become rarer and is below ``e^{-H}``.
+likelier and has :math:`c_a > C`, or it has become rarer and is below :math:`e^{-H}`.
 
-Under the natural gradient (`kl-cov-npg`) the Fisher matrix takes the score w_a of an action to the
-logit step ``w_a / pi_a``, up to a constant. So the penalty adds
+Under the natural gradient (`kl-cov-npg`) the Fisher matrix takes the score :math:`w_a` of an action to
+the logit step :math:`w_a / \pi_a`, up to a constant. So the penalty adds
 
-    + eta beta sum_{selected} pi_old_a sign(log r_a) (log pi_a + H).
+.. math::
 
-Now the side of ``e^{-H}`` that an action is on replaces the sign of ``c_a - C``. The penalty raises
-entropy if each selected action has become likelier and is above ``e^{-H}``, or rarer and is below.
-The means in K are those of the old policy. So a selected action may be on the other side of the
-present ``e^{-H}``, or have moved against its advantage.
+    + \eta \beta \sum_{\text{selected}} \pi_{\text{old},a} \operatorname{sign}(\log r_a) (\log \pi_a +
+    H).
 
-On-policy (`kl-cov-on-policy`), with one update per rollout, ``pi = pi_old`` and KL-Cov is the base
-rule. The gradient of the KL divergence (Eq. 14) at its minimum is zero. The code's ``|log r|`` has
-a kink at ``r = 1``, where automatic differentiation takes 0. KL-Cov acts from the second mini-batch
-of a rollout on.
+Now the side of :math:`e^{-H}` that an action is on replaces the sign of :math:`c_a - C`. The penalty
+raises entropy if each selected action has become likelier and is above :math:`e^{-H}`, or rarer and is
+below. The means in K are those of the old policy. So a selected action may be on the other side of the
+present :math:`e^{-H}`, or have moved against its advantage.
+
+On-policy (`kl-cov-on-policy`), with one update per rollout, :math:`\pi = \pi_{\text{old}}` and KL-Cov
+is the base rule. The gradient of the KL divergence (Eq. 14) at its minimum is zero. The code's
+:math:`|\log r|` has a kink at :math:`r = 1`, where automatic differentiation takes 0. KL-Cov acts from
+the second mini-batch of a rollout on.
 """
 
 import dataclasses

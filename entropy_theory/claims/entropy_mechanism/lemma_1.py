@@ -1,17 +1,23 @@
-"""Entropy Mechanism, Lemma 1: the entropy change is minus a covariance of log pi and the logit
+r"""Entropy Mechanism, Lemma 1: the entropy change is minus a covariance of log :math:`\pi` and the logit
 change.
 
-The lemma is a chain of two approximations, for tabular logits z_{s,a}:
+The lemma is a chain of two approximations, for tabular logits :math:`z_{s,a}`:
 
-    H(pi') - H(pi)  ~  E_{s ~ d_pi}[H(pi'|s) - H(pi|s)]  ~  E_{s ~ d_pi}[-Cov_{a ~ pi}(log pi, dz)].
+.. math::
 
-The second one, at each state, is a first order with ``|remainder| <= (1/4)(1 + log n) ||dz||^2``.
+    H(\pi') - H(\pi) \sim \mathbb E_{s \sim d_\pi}[H(\pi'|s) - H(\pi|s)] \sim \mathbb E_{s \sim
+    d_\pi}[-\operatorname{Cov}_{a \sim \pi}(\log \pi, dz)].
 
-The first one holds for one token only. From two tokens on it leaves out how the update changes
-which states are visited, a term of first order too. With d(s) the probability of visiting s and
-H(sa) the entropy still to come after token a at s, the correct rate is
+The second one, at each state, is a first order with :math:`|\text{remainder}| \le \tfrac14(1 + \log n)
+\|dz\|^2`.
 
-    dH(pi) = sum_s d(s) {-Cov_s(log pi, dz) + Cov_s(H(sa), dz)}.
+The first one holds for one token only. From two tokens on it leaves out how the update changes which
+states are visited, a term of first order too. With :math:`d(s)` the probability of visiting s and
+:math:`H(sa)` the entropy still to come after token a at s, the correct rate is
+
+.. math::
+
+    dH(\pi) = \sum_s d(s) \{-\operatorname{Cov}_s(\log \pi, dz) + \operatorname{Cov}_s(H(sa), dz)\}.
 
 Divide both sides by the length of the response for the entropy per token that the paper plots. The
 printed rate can be zero where entropy falls, and can have the wrong sign. The remainder of the

@@ -1,12 +1,14 @@
-"""Entropy Mechanism, Lemma 2: the derivative of a log-probability by a logit.
+r"""Entropy Mechanism, Lemma 2: the derivative of a log-probability by a logit.
 
-For a tabular softmax policy ``d log pi(a|s)/d z_{s,a'} = 1[a = a'] - pi(a'|s)``, exactly.
+For a tabular softmax policy :math:`d \log \pi(a|s)/d z_{s,a'} = 1[a = a'] - \pi(a'|s)`, exactly.
 
-It is tested with its remainder, which is exact too. For every step h of the one logit z_{a'},
+It is tested with its remainder, which is exact too. For every step h of the one logit :math:`z_{a'}`,
 
-    -h^2/8 <= log pi_a(z + h e_{a'}) - log pi_a(z) - h (1[a = a'] - pi_{a'}) <= 0.
+.. math::
 
-The reason is the second derivative ``-pi_{a'}(1 - pi_{a'})``, which is between -1/4 and 0 for any
+    -h^2/8 \le \log \pi_a(z + h e_{a'}) - \log \pi_a(z) - h (1[a = a'] - \pi_{a'}) \le 0.
+
+The reason is the second derivative :math:`-\pi_{a'}(1 - \pi_{a'})`, which is between -1/4 and 0 for any
 a.
 """
 

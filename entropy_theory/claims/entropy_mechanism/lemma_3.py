@@ -1,9 +1,10 @@
-"""Entropy Mechanism, Lemma 3: the advantage has mean zero under the policy, E_{a~pi}[A(s, a)] = 0.
+r"""Entropy Mechanism, Lemma 3: the advantage has mean zero under the policy, E_{a~pi}[A(s, a)] = 0.
 
-Here ``A = Q - V`` with ``V(s) = E[R | s]`` and ``Q(s, a) = E[R | s, a]``, both expectations over
-the responses that pass through s. It is exact at every state of every token tree, for any reward of
-responses, by the law of total expectation ``V = E_pi Q``. It needs the policy's own value as the
-baseline and the policy's own probabilities as weights. The mutants drop one or the other.
+Here :math:`A = Q - V` with :math:`V(s) = \mathbb E[R | s]` and :math:`Q(s, a) = \mathbb E[R | s, a]`,
+both expectations over the responses that pass through s. It is exact at every state of every token
+tree, for any reward of responses, by the law of total expectation :math:`V = \mathbb E_\pi Q`. It needs
+the policy's own value as the baseline and the policy's own probabilities as weights. The mutants drop
+one or the other.
 """
 
 from entropy_theory import verification as vf

@@ -1,18 +1,20 @@
-"""Entropy Mechanism, abstract: "the values of covariance term and entropy differences matched
+r"""Entropy Mechanism, abstract: "the values of covariance term and entropy differences matched
 exactly".
 
-Apart from accidents they never do so exactly. ``-eta Cov(log pi, pi A)`` is the first order of the
-entropy difference (Theorem 1), and matches up to ``(1/4)(1 + log n) ||dz||^2``. The simplest
-mismatch is the uniform policy. There the covariance is zero for every step, and entropy falls at
-every step that changes the policy.
+Apart from accidents they never do so exactly. :math:`-\eta \operatorname{Cov}(\log \pi, \pi A)` is the
+first order of the entropy difference (Theorem 1), and matches up to
+:math:`\tfrac14(1 + \log n) \|dz\|^2`. The simplest mismatch is the uniform policy. There the covariance
+is zero for every step, and entropy falls at every step that changes the policy.
 
-With ``w = pi'/pi = e^dz / E_pi[e^dz]`` an exact equality holds for every step dz:
+With :math:`w = \pi'/\pi = e^{dz} / \mathbb E_\pi[e^{dz}]` an exact equality holds for every step dz:
 
-    H(pi') - H(pi) = -Cov_pi(w, log pi) - KL(pi' || pi).
+.. math::
 
-The printed covariance is the first term with w replaced by ``1 + dz``. The KL term only lowers
-entropy. At a small learning rate the mismatch is of second order, a small fraction of the change
-that a plot does not show. The experiment measures it.
+    H(\pi') - H(\pi) = -\operatorname{Cov}_\pi(w, \log \pi) - \operatorname{KL}(\pi' \| \pi).
+
+The printed covariance is the first term with w replaced by :math:`1 + dz`. The KL term only lowers
+entropy. At a small learning rate the mismatch is of second order, a small fraction of the change that a
+plot does not show. The experiment measures it.
 """
 
 import itertools

@@ -1,13 +1,15 @@
-"""The policies with one right answer and n - 1 equally likely wrong ones: an exact curve, not a
+r"""The policies with one right answer and :math:`n - 1` equally likely wrong ones: an exact curve, not a
 law.
 
 With R the probability of the right answer and h the entropy of two outcomes,
 
-    H = h(R) + (1 - R) log(n - 1),   dH/dR = g = log((1 - R)/(R (n - 1))).
+.. math::
 
-The law ``R = -a e^H + b`` would make ``e^H`` an affine function of R. But its second derivative,
-``e^H (g^2 - 1/(R (1 - R)))``, vanishes on no interval. The claims about the law share the
-mathematics of this file.
+    H = h(R) + (1 - R) \log(n - 1),\quad dH/dR = g = \log((1 - R)/(R (n - 1))).
+
+The law :math:`R = -a e^H + b` would make :math:`e^H` an affine function of R. But its second
+derivative, :math:`e^H (g^2 - 1/(R (1 - R)))`, vanishes on no interval. The claims about the law share
+the mathematics of this file.
 """
 
 import numpy as np

@@ -1,20 +1,24 @@
-"""Entropy Mechanism, as reviewed: once entropy is near zero, performance rises no further.
+r"""Entropy Mechanism, as reviewed: once entropy is near zero, performance rises no further.
 
 The review names what would settle the bottleneck: a run whose performance "continues to rise
-substantially after entropy has fallen near zero". It is read for one prompt with graded rewards in
-[0, 1] under the exact natural policy gradient. After k steps of size eta this has added ``t r`` to
-the logits, with ``t = k eta``. The statement is for runs in which entropy was at least 1/2 and has
-fallen to 1/20 or less. No later performance is then more than 1/10 above the present one.
+substantially after entropy has fallen near zero". It is read for one prompt with graded rewards in [0,
+1] under the exact natural policy gradient. After k steps of size :math:`\eta` this has added
+:math:`t r` to the logits, with :math:`t = k \eta`. The statement is for runs in which entropy was at
+least 1/2 and has fallen to 1/20 or less. No later performance is then more than 1/10 above the present
+one.
 
 It fails for weights (1, 100000, 100000) and rewards (1, 1/2, 0). The policy settles on the second
-action (at ``t = 12``, H is 0.043 and R 0.50), then on the first (at ``t = 40``, R is 0.9999). The
-experiments show the same for the policy gradient, and for prompts with 0/1 rewards in a mixture.
+action (at :math:`t = 12`, H is 0.043 and R 0.50), then on the first (at :math:`t = 40`, R is 0.9999).
+The experiments show the same for the policy gradient, and for prompts with 0/1 rewards in a mixture.
 
 The repair is exact for any n, and tight at two equal actions. Low entropy is not a ceiling but a
 speed limit:
 
-    natural policy gradient  dR/dt = Var_pi(r) <= H / (4 log 2),
-    policy gradient          dR/dt = E[pi (r - R)^2] <= Var_pi(r).
+.. math::
+
+    \text{natural policy gradient}\quad dR/dt = \operatorname{Var}_\pi(r) \le H / (4 \log 2),
+
+    \text{policy gradient}\quad dR/dt = \mathbb E[\pi (r - R)^2] \le \operatorname{Var}_\pi(r).
 """
 
 import dataclasses

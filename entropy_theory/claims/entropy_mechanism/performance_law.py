@@ -1,10 +1,10 @@
-"""Entropy Mechanism, the law R = -a e^H + b between policy entropy H and performance R.
+r"""Entropy Mechanism, the law :math:`R = -a e^H + b` between policy entropy H and performance R.
 
-It is read exactly: the policies of a training run lie on ``R = b - a e^H``. So any three of them
-have ``(R_1 - R_0)(x_2 - x_0) = (R_2 - R_0)(x_1 - x_0)`` with ``x = e^H``. Exact expected
-policy-gradient steps on one prompt refute it with two actions. Take one right answer of n and
-equally likely wrong ones in general. Every such run stays on ``H = h(R) + (1 - R) log(n - 1)``
-(``extension.symmetric-curve``), and on no interval of this curve ``e^H`` is affine in R.
+It is read exactly: the policies of a training run lie on :math:`R = b - a e^H`. So any three of them
+have :math:`(R_1 - R_0)(x_2 - x_0) = (R_2 - R_0)(x_1 - x_0)` with :math:`x = e^H`. Exact expected
+policy-gradient steps on one prompt refute it with two actions. Take one right answer of n and equally
+likely wrong ones in general. Every such run stays on :math:`H = h(R) + (1 - R) \log(n - 1)`
+(`extension.symmetric-curve`), and on no interval of this curve :math:`e^H` is affine in R.
 
 The experiments (`entropy_theory.performance_law`) measure how well it fits exact curves. Under the
 policy gradient the fit is very good where a quarter of the actions is right (R^2 0.997, the best of

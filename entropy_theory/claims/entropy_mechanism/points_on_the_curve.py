@@ -1,27 +1,32 @@
-"""Review of the Entropy Mechanism: do the points (R, H) of the interventions stay on the fitted
+r"""Review of the Entropy Mechanism: do the points (R, H) of the interventions stay on the fitted
 curve?
 
-It is the review's first comment, read at one state with 0/1 rewards and the natural policy
-gradient. This rule adds one number to every right logit. So the policy q on the right answers and
-the policy w on the wrong ones stay as they are. From its start a run has the curve
-``H = h(R) + R H(q) + (1 - R) H(w)``. Clip-Cov leaves the logit of an action where it is. The base
+It is the review's first comment, read at one state with 0/1 rewards and the natural policy gradient.
+This rule adds one number to every right logit. So the policy q on the right answers and the policy w on
+the wrong ones stay as they are. From its start a run has the curve
+:math:`H = h(R) + R H(q) + (1 - R) H(w)`. Clip-Cov leaves the logit of an action where it is. The base
 rule's step to the same performance is the comparison. Per unit learning rate and to first order,
 sparing action a moves entropy by
 
-    dH = pi_a A_a (log pi_a - mean of log pi over the actions of its kind, right or wrong)
-       = R (1 - R) q_a (log q_a + H(q))     for a right answer,
-       = -R (1 - R) w_a (log w_a + H(w))    for a wrong one.
+.. math::
 
-Staying on the curve means ``dH = 0``, and it fails. It fails even for the action with the largest
-``K_a = (log pi_a + H) A_a`` of its kind. This is the likeliest right answer, since A is the same
-for all of them, or the least likely wrong one. What holds instead (exact, first order): if this
-action is spared, the point leaves the curve upwards. It stays on the curve if the answers of its
-kind are equally likely.
+    dH = \pi_a A_a (\log \pi_a - \text{mean of } \log \pi
+    \text{ over the actions of its kind, right or wrong})
 
-Clip-Cov itself picks at random inside its band of K, and can land below. Take the probabilities .5,
-.3 and 20 x .01, the first two right. The band [.03, .15] holds the second alone (the K are .187,
-.085 and 2.38), and sparing it has ``dH = -.019``. Over a kind dH adds up to 0. So an action picked
-at random among all of its kind stays on the curve on average.
+    dH = R (1 - R) q_a (\log q_a + H(q)) \quad\text{for a right answer},
+
+    dH = -R (1 - R) w_a (\log w_a + H(w)) \quad\text{for a wrong one}.
+
+Staying on the curve means :math:`dH = 0`, and it fails. It fails even for the action with the largest
+:math:`K_a = (\log \pi_a + H) A_a` of its kind. This is the likeliest right answer, since A is the same
+for all of them, or the least likely wrong one. What holds instead (exact, first order): if this action
+is spared, the point leaves the curve upwards. It stays on the curve if the answers of its kind are
+equally likely.
+
+Clip-Cov itself picks at random inside its band of K, and can land below. Take the probabilities .5, .3
+and 20 x .01, the first two right. The band [.03, .15] holds the second alone (the K are .187, .085 and
+2.38), and sparing it has :math:`dH = -.019`. Over a kind dH adds up to 0. So an action picked at random
+among all of its kind stays on the curve on average.
 
 The law fitted to runs without intervention is therefore not evidence for the ceiling of runs with
 one. The simulations (figure of interventions on the curve) have larger steps, samples and other

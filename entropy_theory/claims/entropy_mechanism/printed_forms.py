@@ -1,9 +1,11 @@
-"""Entropy Mechanism, takeaway box: R = -a exp(H + b), printed where the text has R = -a exp(H) + b.
+r"""Entropy Mechanism, takeaway box: :math:`R = -a \exp(H + b)`, printed where the text has
+:math:`R = -a \exp(H) + b`.
 
-With ``a > 0`` the box's form is negative at every entropy, so it cannot be a performance. Its value
-at ``H = 0`` is ``-a e^b``, not the "-a + b" printed two lines below it. In the text's form R is
-``b - a`` at ``H = 0`` and smaller everywhere else. No sign of a saves the box. With ``a < 0`` its
-form is positive but rises with entropy. The two forms agree for all H only if ``b = 0``.
+With :math:`a > 0` the box's form is negative at every entropy, so it cannot be a performance. Its value
+at :math:`H = 0` is :math:`-a e^b`, not the "-a + b" printed two lines below it. In the text's form R is
+:math:`b - a` at :math:`H = 0` and smaller everywhere else. No sign of a saves the box. With
+:math:`a < 0` its form is positive but rises with entropy. The two forms agree for all H only if
+:math:`b = 0`.
 """
 
 from fractions import Fraction

@@ -1,15 +1,18 @@
-"""Entropy Mechanism, Proposition 1: under the policy gradient a logit moves by eta pi(a|s) A(s, a).
+r"""Entropy Mechanism, Proposition 1: under the policy gradient a logit moves by :math:`\eta` pi(a|s)
+A(s, a).
 
-For one state (a bandit) the exact gradient step is ``eta pi A``. In a response of several tokens
-the exact gradient of ``J = E_y[R(y)]`` has a further factor, the probability d(s) of visiting the
-state:
+For one state (a bandit) the exact gradient step is :math:`\eta \pi A`. In a response of several tokens
+the exact gradient of :math:`J = \mathbb E_y[R(y)]` has a further factor, the probability :math:`d(s)`
+of visiting the state:
 
-    dJ/dz_{s,a} = d(s) pi(a|s) A(s, a).
+.. math::
+
+    dJ/dz_{s,a} = d(s) \pi(a|s) A(s, a).
 
 So the proposition as printed, for every state s, holds at the first token only. The sign of each
 logit's move is right, and its size is wrong. Deep states move less, by the probability of getting
-there. A learning rate cannot replace d(s), since it is equal at all states. Sampled tokens do weigh
-states by d(s).
+there. A learning rate cannot replace :math:`d(s)`, since it is equal at all states. Sampled tokens do
+weigh states by :math:`d(s)`.
 """
 
 from entropy_theory import verification as vf

@@ -1,16 +1,20 @@
-"""Entropy Mechanism, Figure 10: a KL penalty towards a reference policy controls entropy "at the
+r"""Entropy Mechanism, Figure 10: a KL penalty towards a reference policy controls entropy "at the
 cost of performance drop".
 
-The figure is a measurement on language models. The objective itself has an exact answer at one
-state with 0/1 rewards. The maximizer of ``E R - beta KL(pi || pi_ref)`` is ``pi_ref e^{R/beta}``,
-renormalized. With p the reference's probability of a right answer, its performance is
+The figure is a measurement on language models. The objective itself has an exact answer at one state
+with 0/1 rewards. The maximizer of :math:`\mathbb E R - \beta \operatorname{KL}(\pi \|
+\pi_{\text{ref}})` is :math:`\pi_{\text{ref}} e^{R/\beta}`, renormalized. With p the reference's
+probability of a right answer, its performance is
 
-    p e^{1/beta}/(p e^{1/beta} + 1 - p),      1 - performance = (1 - p)/(p e^{1/beta} + 1 - p) > 0.
+.. math::
 
-If some action is wrong (``p < 1``), this is strictly above the reference's and strictly below 1 for
-every ``beta > 0``. At least the share ``e^{-1/beta}`` of the reference's failures stays. Without
-the penalty, performance approaches 1. So the cost is built in, and it is large where the reference
-is weak. For ``p = 1/100`` and ``beta = 1/4`` performance is 0.36.
+    p e^{1/\beta}/(p e^{1/\beta} + 1 - p),\quad 1 - \text{ performance } = (1 - p)/(p e^{1/\beta} + 1 -
+    p) > 0.
+
+If some action is wrong (:math:`p < 1`), this is strictly above the reference's and strictly below 1 for
+every :math:`\beta > 0`. At least the share :math:`e^{-1/\beta}` of the reference's failures stays.
+Without the penalty, performance approaches 1. So the cost is built in, and it is large where the
+reference is weak. For :math:`p = 1/100` and :math:`\beta = 1/4` performance is 0.36.
 """
 
 from fractions import Fraction

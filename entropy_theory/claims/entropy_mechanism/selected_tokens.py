@@ -1,27 +1,32 @@
-"""Entropy Mechanism: the tokens that Clip-Cov and KL-Cov select are the confident, correct ones.
+r"""Entropy Mechanism: the tokens that Clip-Cov and KL-Cov select are the confident, correct ones.
 
-The methods take the tokens with a large cross product ``K_i = (log pi_i - mean)(A_i - mean)``, with
-means over the batch: "Restrict the update of high-covariance tokens". It is read as a statement
-that those tokens are likely and well rewarded. The slides do not describe the tokens with a high
-covariance. Their Closing Thoughts have "most RL is just reinforcing the self confidence of LLMs".
+The methods take the tokens with a large cross product :math:`K_i = (\log \pi_i -
+\operatorname{mean})(A_i - \operatorname{mean})`, with means over the batch: "Restrict the update of
+high-covariance tokens". It is read as a statement that those tokens are likely and well rewarded. The
+slides do not describe the tokens with a high covariance. Their Closing Thoughts have "most RL is just
+reinforcing the self confidence of LLMs".
 
-But ``K_i > 0`` has two branches. The other branch, unlikely tokens with a low advantage, is the
-only one with an unbounded factor. Since ``log pi_i <= 0``, the confident branch is bounded by
+But :math:`K_i > 0` has two branches. The other branch, unlikely tokens with a low advantage, is the
+only one with an unbounded factor. Since :math:`\log \pi_i \le 0`, the confident branch is bounded by
 
-    K_i <= mean NLL * (A_i - mean A),       mean NLL = -mean log pi.
+.. math::
 
-This is proved for every batch: if ``mean NLL * max(A - mean A)`` is below the threshold omega_low,
-every selected token is unlikelier than the (geometric) mean and has a below-average advantage. So
-the methods spare rare tokens from being pushed down.
+    K_i \le \operatorname{mean} \operatorname{NLL} \cdot (A_i - \operatorname{mean} A),\quad
+    \operatorname{mean} \operatorname{NLL} = -\operatorname{mean} \log \pi.
 
-With groups of 8 the advantage is at most ``sqrt(7) = 2.65``. Qwen2.5-7B at the start has a mean NLL
-of 0.36. With a mean advantage near 0 (above -0.13) and ``omega_low = 1``, no other token can be
-selected. The hypothesis fails for batches of high entropy (with these advantages, mean NLL above
-0.38).
+This is proved for every batch: if :math:`\operatorname{mean} \operatorname{NLL} \cdot \max(A -
+\operatorname{mean} A)` is below the threshold :math:`\omega_{\text{low}}`, every selected token is
+unlikelier than the (geometric) mean and has a below-average advantage. So the methods spare rare tokens
+from being pushed down.
 
-Clip-Cov is idle where no token lies in [omega_low, omega_high], and where its quota floor(r N) is
-0. For ``r = 2e-4`` these are batches of fewer than 5000 tokens. Code that takes at least one token
-is never idle for this reason.
+With groups of 8 the advantage is at most :math:`\sqrt{7} = 2.65`. Qwen2.5-7B at the start has a mean
+NLL of 0.36. With a mean advantage near 0 (above -0.13) and :math:`\omega_{\text{low}} = 1`, no other
+token can be selected. The hypothesis fails for batches of high entropy (with these advantages, mean NLL
+above 0.38).
+
+Clip-Cov is idle where no token lies in :math:`[\omega_{\text{low}}, \omega_{\text{high}}]`, and where
+its quota :math:`\lfloor r N \rfloor` is zero. For r = 0.0002 these are batches of fewer than 5000
+tokens. Code that takes at least one token is never idle for this reason.
 """
 
 from collections.abc import Iterator

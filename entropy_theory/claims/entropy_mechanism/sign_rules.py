@@ -1,17 +1,24 @@
-"""The sign of the covariances of the Entropy Mechanism, shared by several claims.
+r"""The sign of the covariances of the Entropy Mechanism, shared by several claims.
 
-At one state with logits z and ``pi = softmax(z)``, the reward is r and the advantage
-``A = r - E_pi r``. Further, ``zb = E_pi z``, ``c_a = pi_a (z_a - zb) = pi_a (log pi_a + H)`` and
-``C = E_pi c >= 0``. Per unit learning rate the first-order fall of entropy is
+At one state with logits z and :math:`\pi = \operatorname{softmax}(z)`, the reward is r and the
+advantage :math:`A = r - \mathbb E_\pi r`. Further, :math:`\bar z = \mathbb E_\pi z`, :math:`c_a = \pi_a
+(z_a - \bar z) = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E_\pi c \ge 0`. Per unit learning rate
+the first-order fall of entropy is
 
-    plain policy gradient:    Cov_pi(log pi, pi A) = E[(r - rho)(c - C)] for every constant rho,
-    natural policy gradient:  Cov_pi(log pi, A)    = Cov_pi(z, r).
+.. math::
 
-Both are positive if the reward is ordered like the policy (``r_a > r_b`` never with ``z_a < z_b``),
-unless one of the two is constant. For the natural gradient this is Chebyshev's sum inequality. For
-the plain one c is not ordered like z, since it has its minimum at ``pi_a = e^{-1-H}``. But
-``c - C`` changes sign only once, at ``z+ = max(zb, max{z_a : z_a >= zb, c_a < C})``. Let rho be the
-largest reward at or below z+. Then no term of ``E[(r - rho)(c - C)]`` is negative.
+    \text{plain policy gradient}:\quad \operatorname{Cov}_\pi(\log \pi, \pi A) = \mathbb E[(r - \rho)(c
+    - C)] \text{ for every constant } \rho,
+
+    \text{natural policy gradient}:\quad \operatorname{Cov}_\pi(\log \pi, A) = \operatorname{Cov}_\pi(z,
+    r).
+
+Both are positive if the reward is ordered like the policy (:math:`r_a > r_b` never with
+:math:`z_a < z_b`), unless one of the two is constant. For the natural gradient this is Chebyshev's sum
+inequality. For the plain one c is not ordered like z, since it has its minimum at
+:math:`\pi_a = e^{-1-H}`. But :math:`c - C` changes sign only once, at :math:`z_+ = \max(\bar z,
+\max\{z_a : z_a \ge \bar z, c_a < C\})`. Let rho be the largest reward at or below z+. Then no term of
+:math:`\mathbb E[(r - \rho)(c - C)]` is negative.
 """
 
 import dataclasses

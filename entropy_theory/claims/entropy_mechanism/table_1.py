@@ -1,5 +1,7 @@
 """Entropy Mechanism, Table 1: mean covariance of the tokens ranked highest, Qwen2.5-7B, step 1.
 
+::
+
     top 0.02 %  5.654     top 0.2 %  3.112     top 2 %  1.385
     top 20 %    0.351     top 50 %   0.152     all      0.003
 

@@ -1,18 +1,24 @@
-"""Entropy Mechanism, Theorem 1: under the policy gradient entropy moves by -eta Cov(log pi, pi A).
+r"""Entropy Mechanism, Theorem 1: under the policy gradient entropy moves by
+:math:`-\eta \operatorname{Cov}(\log \pi, \pi A)`.
 
-At one state (responses of one token), for the exact expected step ``dz = eta pi A`` and every
-``eta > 0``,
+At one state (responses of one token), for the exact expected step :math:`dz = \eta \pi A` and every
+:math:`\eta > 0`,
 
-    |H(pi') - H(pi) + eta Cov_pi(log pi, pi A)| <= (1/4)(1 + log n) ||dz||_2^2.
+.. math::
 
-So the printed "~" is a first order with this remainder. In longer responses the exact gradient has
-the factor d(s), the probability of visiting s (Proposition 1). So must the theorem: at each state
+    |H(\pi') - H(\pi) + \eta \operatorname{Cov}_\pi(\log \pi, \pi A)| \le \tfrac14(1 + \log n)
+    \|dz\|_2^2.
 
-    H(pi'|s) - H(pi|s) ~ -eta d(s) Cov_s(log pi, pi A).
+So the printed "~" is a first order with this remainder. In longer responses the exact gradient has the
+factor :math:`d(s)`, the probability of visiting s (Proposition 1). So must the theorem: at each state
 
-The paper prints it for every state s and without d(s). The sign at a state is then right and the
-rate is not. Where ``d(s) < 1`` and the covariance is not zero, no constant makes the error a
-multiple of eta^2. Lemma 1 is about the entropy of whole responses.
+.. math::
+
+    H(\pi'|s) - H(\pi|s) \sim -\eta d(s) \operatorname{Cov}_s(\log \pi, \pi A).
+
+The paper prints it for every state s and without :math:`d(s)`. The sign at a state is then right and
+the rate is not. Where :math:`d(s) < 1` and the covariance is not zero, no constant makes the error a
+multiple of :math:`\eta^2`. Lemma 1 is about the entropy of whole responses.
 """
 
 import numpy as np

@@ -1,13 +1,16 @@
-"""Entropy Mechanism, Theorem 2: under the natural policy gradient entropy moves by -eta Cov(log pi,
-A).
+r"""Entropy Mechanism, Theorem 2: under the natural policy gradient entropy moves by -eta Cov(log
+:math:`\pi`, A).
 
 The natural gradient divides by the Fisher information of the responses. For tabular logits it is
-block-diagonal, with ``d(s) (diag pi - pi pi^T)`` at state s, and the gradient there is
-``d(s) pi A``. So ``dz = eta A`` solves for the step at every state, with no factor d(s), for
-responses of any length. Other solutions, such as that of the pseudo-inverse, differ by a constant
-per state, which softmax ignores. Hence, at every state and for every ``eta > 0``,
+block-diagonal, with :math:`d(s) (\operatorname{diag} \pi - \pi \pi^T)` at state s, and the gradient
+there is :math:`d(s) \pi A`. So :math:`dz = \eta A` solves for the step at every state, with no factor
+:math:`d(s)`, for responses of any length. Other solutions, such as that of the pseudo-inverse, differ
+by a constant per state, which softmax ignores. Hence, at every state and for every :math:`\eta > 0`,
 
-    |H(pi'|s) - H(pi|s) + eta Cov_s(log pi, A)| <= (1/4)(1 + log n) eta^2 ||A(s, .)||_2^2.
+.. math::
+
+    |H(\pi'|s) - H(\pi|s) + \eta \operatorname{Cov}_s(\log \pi, A)| \le \tfrac14(1 + \log n) \eta^2
+    \|A(s, .)\|_2^2.
 
 So it holds as printed and for all states, as a first order with this remainder. The entropy of
 whole responses is in `extension.sequence-covariance-npg`.

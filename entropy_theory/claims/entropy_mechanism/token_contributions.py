@@ -1,11 +1,11 @@
-"""The contribution of each token to the entropy change, compared with the token-wise covariance.
+r"""The contribution of each token to the entropy change, compared with the token-wise covariance.
 
 The setting is one state, with actions listed with their probabilities. With
-``c_a = pi_a (log pi_a + H)`` and ``C = E c``, the action a of score s_a adds
-``-pi_a s_a (c_a - C)`` to the first-order entropy change of the plain policy gradient. Cui et al.
-rank tokens by ``K_a = (log pi_a + H)(A_a - E A)`` instead. In the natural gradient the share of a
-is ``-pi_a K_a``. The two differ in sign where ``0 < c_a < C``. Where ``log pi_a + H < 0`` they
-agree, because then ``c_a < 0 <= C``.
+:math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E c`, the action a of score :math:`s_a` adds
+:math:`-\pi_a s_a (c_a - C)` to the first-order entropy change of the plain policy gradient. Cui et al.
+rank tokens by :math:`K_a = (\log \pi_a + H)(A_a - \mathbb E A)` instead. In the natural gradient the
+share of a is :math:`-\pi_a K_a`. The two differ in sign where :math:`0 < c_a < C`. Where
+:math:`\log \pi_a + H < 0` they agree, because then :math:`c_a < 0 \le C`.
 """
 
 from collections.abc import Callable

@@ -1,13 +1,19 @@
-"""Extension: a bonus on the clamped entropy never lowers the full entropy, to first order.
+r"""Extension: a bonus on the clamped entropy never lowers the full entropy, to first order.
 
-K is the kept set, a top set of pi with all its ties, so that every removed action is less likely
-than every kept one. Its probability is ``P = pi(K)``, and ``pi~ = pi/P`` on K has the entropy H~.
-With K held fixed, ``dH~/dz_a = -S~_a`` on K, with ``S~_a = pi~_a u_a`` and ``u = log pi~ + H~``. So
-a vanilla step of strength eta lambda changes the full entropy at first order by
-``eta lambda sum_K S_a S~_a``, with ``S_a = pi_a (log pi_a + H)``. With ``D = H + log P - H~``,
+K is the kept set, a top set of :math:`\pi` with all its ties, so that every removed action is less
+likely than every kept one. Its probability is :math:`P = \pi(K)`, and :math:`\tilde\pi = \pi/P` on K
+has the entropy :math:`\tilde H`. With K held fixed, :math:`d\tilde H/dz_a = -\tilde S_a` on K, with
+:math:`\tilde S_a = \tilde\pi_a u_a` and :math:`u = \log \tilde\pi + \tilde H`. So a vanilla step of
+strength :math:`\eta \lambda` changes the full entropy at first order by
+:math:`\eta \lambda \sum_K S_a \tilde S_a`, with :math:`S_a = \pi_a (\log \pi_a + H)`. With
+:math:`D = H + \log P - \tilde H`,
 
-    sum_K S_a S~_a = P { E_pi~[pi~ u^2] + D Cov_pi~(pi~, log pi~) },
-    D = (1 - P)(E_removed[-log pi] - E_kept[-log pi]) >= 0.
+.. math::
+
+    \sum_K S_a \tilde S_a = P \{ \mathbb E_{\tilde\pi}[\tilde\pi u^2] + D
+    \operatorname{Cov}_{\tilde\pi}(\tilde\pi, \log \tilde\pi) \},
+
+    D = (1 - P)(\mathbb E_{\text{removed}}[-\log \pi] - \mathbb E_{\text{kept}}[-\log \pi]) \ge 0.
 
 So the change is never negative. This also holds where K splits a tie (`rate_nonneg` in Clamping.v).
 For other kept sets D can be negative and entropy can fall.

@@ -1,18 +1,21 @@
-"""Extension of AEnt, Section 4.1: the optimum of AEnt's own objective is never more biased.
+r"""Extension of AEnt, Section 4.1: the optimum of AEnt's own objective is never more biased.
 
-The setting is one state with n tokens, ``m >= 1`` of them right. AEnt's clamped entropy H~ is that
-of the policy renormalized on its own k likeliest tokens, a set that moves with the policy. For
-every policy
+The setting is one state with n tokens, :math:`m \ge 1` of them right. AEnt's clamped entropy
+:math:`\tilde H` is that of the policy renormalized on its own k likeliest tokens, a set that moves with
+the policy. For every policy
 
-    E_pi[r] + lambda H~(pi) <= lambda log(m* e^{1/lambda} + k - m*),      m* = min(m, k).
+.. math::
 
-It is approached by ``softmax(r/lambda)`` on k tokens that hold m* right ones (all others vanish).
-So the optimum gives away ``B(k, m*) = (k - m*)/(m* e^{1/lambda} + k - m*)``. This is never more
-than the B(n, m) of the full bonus.
+    \mathbb E_\pi[r] + \lambda \tilde H(\pi) \le \lambda \log(m^* e^{1/\lambda} + k - m^*),\quad m^* =
+    \min(m, k).
 
-So the danger of clamping does not lie in the optimum but on the way to it. A right token outside
-the kept set gets no bonus (``aent.clamping-reduces-bias``). The bound is false for a kept set that
-does not move. There a policy can collect the reward outside and the entropy inside it.
+It is approached by :math:`\operatorname{softmax}(r/\lambda)` on k tokens that hold :math:`m^*` right
+ones (all others vanish). So the optimum gives away :math:`B(k, m^*) = (k - m^*)/(m^* e^{1/\lambda} + k
+- m^*)`. This is never more than the B(n, m) of the full bonus.
+
+So the danger of clamping does not lie in the optimum but on the way to it. A right token outside the
+kept set gets no bonus (`aent.clamping-reduces-bias`). The bound is false for a kept set that does not
+move. There a policy can collect the reward outside and the entropy inside it.
 """
 
 import numpy as np

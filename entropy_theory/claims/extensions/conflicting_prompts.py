@@ -1,27 +1,32 @@
-"""Extension: two prompts that share a parameter may keep their entropy for ever.
+r"""Extension: two prompts that share a parameter may keep their entropy for ever.
 
-There are two prompts of two answers, the first one right. One parameter theta gives the logits
-``(theta, 0)`` of one prompt and ``(b - theta, 0)`` of the other, with ``b > 0``. So
-``p_1 = sigma(theta)`` and ``p_2 = sigma(b - theta)``, and a gain at one prompt is a loss at the
-other. ``J = (p_1 + p_2)/2`` has the slope
+There are two prompts of two answers, the first one right. One parameter :math:`\theta` gives the logits
+:math:`(\theta, 0)` of one prompt and :math:`(b - \theta, 0)` of the other, with :math:`b > 0`. So
+:math:`p_1 = \sigma(\theta)` and :math:`p_2 = \sigma(b - \theta)`, and a gain at one prompt is a loss at
+the other. :math:`J = (p_1 + p_2)/2` has the slope
 
-    J' = (sigma'(theta) - sigma'(b - theta))/2.
+.. math::
 
-It points to ``theta = b/2``, where J is largest, ``J(b/2) = sigma(b/2) < 1``. With
-``theta = b/2 + d``,
+    J' = (\sigma'(\theta) - \sigma'(b - \theta))/2.
 
-    d/dt d = -f(d),    e = e^{b/2},    u = e^d,
+It points to :math:`\theta = b/2`, where J is largest, :math:`J(b/2) = \sigma(b/2) < 1`. With
+:math:`\theta = b/2 + d`,
+
+.. math::
+
+    d/dt d = -f(d),\quad e = e^{b/2},\quad u = e^d,
+
     f(d) = e u (u^2 - 1)(e^2 - 1) / (2 (1 + e u)^2 (u + e)^2),
 
-and f(d) is between c d and d/4 for ``0 <= d <= d_0``. So exact policy gradient tends to b/2 from
-every start, for learning rates up to 4 without a finite sum. Both entropies tend to
-``h(sigma(b/2)) > 0 = log |A*|``.
+and :math:`f(d)` is between c d and d/4 for :math:`0 \le d \le d_0`. So exact policy gradient tends to
+b/2 from every start, for learning rates up to 4 without a finite sum. Both entropies tend to
+:math:`h(\sigma(b/2)) > 0 = \log |A^*|`.
 
-For one state with its own logits, three facts hold (``extension.varying-step-sizes``,
-``extension.entropy-ceiling``): ``p_k -> 1``, ``limsup H_k <= log |A*|``, and no entropy exceeds the
-ceiling of the start. All three fail here, although J never falls and no parameters are better.
-Started at a large theta, prompt 1 loses reward and regains entropy at every step. So these limits
-are not to be expected of a network where prompts conflict.
+For one state with its own logits, three facts hold (`extension.varying-step-sizes`,
+`extension.entropy-ceiling`): :math:`p_k \to 1`, :math:`\limsup H_k \le \log |A^*|`, and no entropy
+exceeds the ceiling of the start. All three fail here, although J never falls and no parameters are
+better. Started at a large :math:`\theta`, prompt 1 loses reward and regains entropy at every step. So
+these limits are not to be expected of a network where prompts conflict.
 """
 
 from __future__ import annotations

@@ -1,25 +1,30 @@
-"""Extension: a bonus on the entropy among the right answers (update rule ``diverse-bonus``).
+r"""Extension: a bonus on the entropy among the right answers (update rule ``diverse-bonus``).
 
-At one state with policy pi and right answers A*, ``p = pi(A*)`` and q is pi given A*. The surprise
-of a right answer is ``x_a = -(log q_a + H(q))``, with x = 0 elsewhere and ``E_q x = 0``. The bonus
-in score form, ``E_pi[x grad log pi]``, moves the logits by
+At one state with policy :math:`\pi` and right answers :math:`A^*`, :math:`p = \pi(A^*)` and q is
+:math:`\pi` given :math:`A^*`. The surprise of a right answer is :math:`x_a = -(\log q_a + H(q))`, with
+:math:`x = 0` elsewhere and :math:`\mathbb E_q x = 0`. The bonus in score form,
+:math:`\mathbb E_\pi[x \nabla \log \pi]`, moves the logits by
 
-    d_a = pi_a x_a,   which is p grad H(q).
+.. math::
 
-It leaves the logits of wrong answers where they are. So it raises H(q) at the rate
-``sum pi_a^2 x_a^2 / p``, strictly unless right answers are equally likely. It has two other
+    d_a = \pi_a x_a,\quad \text{ which is } p \nabla H(q).
+
+It leaves the logits of wrong answers where they are. So it raises :math:`H(q)` at the rate
+:math:`\sum \pi_a^2 x_a^2 / p`, strictly unless right answers are equally likely. It has two other
 effects, to first order and per unit of step.
 
-- The reward changes by ``-(1 - p) p^2 Cov_q(q, log q)``, a price, since common right answers give
-  more than rare ones take. It is at most ``(1 - p) p^2 H(q)``, and zero once all answers are right.
-- The full entropy changes by ``p sum S_a S~_a``, with ``S = pi (log pi + H)`` and S~ that of q, as
-  under a clamped bonus (``extension.clamped-bonus``). This is never negative where no wrong answer
-  is likelier than a right one. Elsewhere it may be.
+- The reward changes by :math:`-(1 - p) p^2 \operatorname{Cov}_q(q, \log q)`, a price, since common
+  right answers give more than rare ones take. It is at most :math:`(1 - p) p^2 H(q)`, and zero once all
+  answers are right.
+- The full entropy changes by :math:`p \sum S_a \tilde S_a`, with :math:`S = \pi (\log \pi + H)` and
+  :math:`\tilde S` that of q, as under a clamped bonus (`extension.clamped-bonus`). This is never
+  negative where no wrong answer is likelier than a right one. Elsewhere it may be.
 
-Under the natural gradient the bonus moves right logits by c x_a itself. For every c, exactly, the
-odds of a right answer are then multiplied by ``E_q e^{c x} >= 1``, and q is tempered,
-``q ~ q^{1 - c}``. For ``0 < c <= 1`` neither reward nor H(q) falls. To first order the reward
-stays, H(q) rises by ``Var_q(log q)``, and the full entropy by ``p Var_q(log q)``.
+Under the natural gradient the bonus moves right logits by :math:`c x_a` itself. For every c, exactly,
+the odds of a right answer are then multiplied by :math:`\mathbb E_q e^{c x} \ge 1`, and q is tempered,
+:math:`q \sim q^{1 - c}`. For :math:`0 < c \le 1` neither reward nor :math:`H(q)` falls. To first order
+the reward stays, :math:`H(q)` rises by :math:`\operatorname{Var}_q(\log q)`, and the full entropy by
+:math:`p \operatorname{Var}_q(\log q)`.
 """
 
 from typing import Any

@@ -1,15 +1,19 @@
 r"""Extension of AEPO, Theorem 4.3: DPPO's mask as the correction of a mismatched sampler.
 
-A coin of mean 1 as the reward, no baseline, tokens drawn from mu. DPPO weighs them by pi/mu and leaves
-those out that it would push up although pi is already above mu by more than delta. What is left of the
-first order (`extension.reweighted-coin`) is the masked tokens' own: with c_a = pi_a (log pi_a + H) and C
-= E c, entropy moves at the rate
+A coin of mean 1 as the reward, no baseline, tokens drawn from :math:`\mu`. DPPO weighs them by
+:math:`\pi/\mu` and leaves those out that it would push up although :math:`\pi` is already above
+:math:`\mu` by more than :math:`\delta`. What is left of the first order (`extension.reweighted-coin`)
+is the masked tokens' own: with :math:`c_a = \pi_a (\log \pi_a + H)` and C = E c, entropy moves at the
+rate
 
-    sum_{pi_a - mu_a > delta} pi_a (c_a - C).
+.. math::
+
+    \sum_{\pi_a - \mu_a > \delta} \pi_a (c_a - C).
 
 A sharper sampler may be far below the policy at a token that is nearly as likely as the first. Its mask
-then leaves the first token alone, and the rest with it, and raises entropy. Tokens of at most e^-H have c
-<= 0 <= C: where these alone are masked entropy does not rise, whatever the sampler.
+then leaves the first token alone, and the rest with it, and raises entropy. Tokens of at most
+:math:`e^{-H}` have :math:`c \le 0 \le C`: where these alone are masked entropy does not rise, whatever
+the sampler.
 """
 
 from fractions import Fraction

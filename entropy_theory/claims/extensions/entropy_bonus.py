@@ -1,15 +1,18 @@
-"""Extension: an entropy bonus with vanilla gradient steps, and how large they may be.
+r"""Extension: an entropy bonus with vanilla gradient steps, and how large they may be.
 
-The bonus lambda H and a step of size eta move logits by ``dz = -c S``, with ``c = eta lambda`` and
-``S = pi (log pi + H) = -grad H``. To first order entropy rises by ``c ||S||^2 >= 0``, which is zero
-only where pi is uniform. Exactly, entropy never falls, at any policy, as long as
+The bonus :math:`\lambda H` and a step of size :math:`\eta` move logits by :math:`dz = -c S`, with
+:math:`c = \eta \lambda` and :math:`S = \pi (\log \pi + H) = -\nabla H`. To first order entropy rises by
+:math:`c \|S\|^2 \ge 0`, which is zero only where :math:`\pi` is uniform. Exactly, entropy never falls,
+at any policy, as long as
 
-    0 < c <= 2/K,    K any bound on -Q(d)/||d||^2, here K = 5/8 + (1/5) log n.
+.. math::
 
-The reason is ``H(z + dz) - H(z) >= c ||S||^2 - (K/2) c^2 ||S||^2``. Larger steps overshoot. For two
-actions the bound is 4 (as ``K_2 = 1/2`` gives too), and it is sharp. There the logit gap x becomes
-exactly ``x (1 - 2 c pi_1 pi_2)``. This is longer than x where ``c pi_1 pi_2 > 1``, and so near the
-uniform policy for every ``c > 4``.
+    0 < c \le 2/K,\quad K \text{ any bound on } -Q(d)/\|d\|^2, \text{ here } K = 5/8 + \tfrac15 \log n.
+
+The reason is :math:`H(z + dz) - H(z) \ge c \|S\|^2 - (K/2) c^2 \|S\|^2`. Larger steps overshoot. For
+two actions the bound is 4 (as :math:`K_2 = 1/2` gives too), and it is sharp. There the logit gap x
+becomes exactly :math:`x (1 - 2 c \pi_1 \pi_2)`. This is longer than x where :math:`c \pi_1 \pi_2 > 1`,
+and so near the uniform policy for every :math:`c > 4`.
 """
 
 from fractions import Fraction

@@ -1,19 +1,27 @@
-"""Extension: tempered REINFORCE cannot hold entropy above log|A*| at temperatures above a bound.
+r"""Extension: tempered REINFORCE cannot hold entropy above :math:`\log|A^*|` at temperatures above a
+bound.
 
-The setting is one state with n actions, ``m = |A*| < n`` of them right. The steps are exact
-expected steps of AEPO's update, with any temperatures T_k in [T_low, T_high], any
-``eta, alpha > 0`` and any GRPO weights ``kappa_k >= 0``:
+The setting is one state with n actions, :math:`m = |A^*| < n` of them right. The steps are exact
+expected steps of AEPO's update, with any temperatures :math:`T_k` in
+:math:`[T_{\text{low}}, T_{\text{high}}]`, any :math:`\eta, \alpha > 0` and any GRPO weights
+:math:`\kappa_k \ge 0`:
 
-    dz = eta (kappa pi (1_{A*} - p) + alpha (1_{A*} pi^T - P_T pi)),   p = pi(A*), P_T = pi^T(A*).
+.. math::
 
-Let ``Phi = mean_{A*} z - max_{wrong} z``. Then Phi never decreases, and
-``1 - p <= ((n - m)/m) e^{-Phi}``. With ``e = ((n - m)/m) e^{-Phi_0} <= (n - m)/n`` every later
-entropy is at most the ceiling
+    dz = \eta (\kappa \pi (1_{A^*} - p) + \alpha (1_{A^*} \pi^T - P_T \pi)),\quad p = \pi(A^*), P_T =
+    \pi^T(A^*).
 
-    log m + h(e) + e log((n - m)/m),      h(e) = -e log e - (1 - e) log(1 - e).
+Let :math:`\Phi = \operatorname{mean}_{A^*} z - \max_{\text{wrong}} z`. Then :math:`\Phi` never
+decreases, and :math:`1 - p \le ((n - m)/m) e^{-\Phi}`. With
+:math:`e = ((n - m)/m) e^{-\Phi_0} \le (n - m)/n` every later entropy is at most the ceiling
 
-The number of steps with ``1 - p_k >= e`` is finite for every ``e > 0``, so ``limsup H_k <= log m``.
-The scope is one tabular state. With shared parameters other states can push wrong logits up.
+.. math::
+
+    \log m + h(e) + e \log((n - m)/m),\quad h(e) = -e \log e - (1 - e) \log(1 - e).
+
+The number of steps with :math:`1 - p_k \ge e` is finite for every :math:`e > 0`, so
+:math:`\limsup H_k \le \log m`. The scope is one tabular state. With shared parameters other states can
+push wrong logits up.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,17 @@
-"""Extension: the range of entropies that a performance leaves open.
+r"""Extension: the range of entropies that a performance leaves open.
 
 For every policy over n actions, m of them right, with R the probability of a right answer and h the
 entropy of two outcomes,
 
-    h(R) <= H <= h(R) + R log m + (1 - R) log(n - m).
+.. math::
 
-Both ends are tight, and every value between is attained, since
-``H = h(R) + R H(. | right) + (1 - R) H(. | wrong)``. The two conditional entropies range freely
-over [0, log m] and [0, log(n - m)]. So entropy does not determine performance (with two actions it
-leaves R or 1 - R), and ``R = 1`` leaves any H in [0, log m]. The upper end is the curve on which
-symmetric runs stay (``extension.symmetric-curve``).
+    h(R) \le H \le h(R) + R \log m + (1 - R) \log(n - m).
+
+Both ends are tight, and every value between is attained, since :math:`H = h(R) + R H(. | \text{ right})
++ (1 - R) H(. | \text{ wrong})`. The two conditional entropies range freely over [0, log m] and
+:math:`[0, \log(n - m)]`. So entropy does not determine performance (with two actions it leaves R or 1 -
+R), and :math:`R = 1` leaves any H in [0, log m]. The upper end is the curve on which symmetric runs
+stay (`extension.symmetric-curve`).
 """
 
 import numpy as np

@@ -1,15 +1,17 @@
 r"""Extension of AEPO: on the solved face temperature steers entropy both ways, ties aside.
 
-One state whose m answers are all right, dz = eta (q^T - q) with eta <= 2. For every nonuniform q:
+One state whose m answers are all right, :math:`dz = \eta (q^T - q)` with :math:`\eta \le 2`. For every
+nonuniform q:
 
-- F(T) has the sign of T - 1;
-- the range of the logits falls strictly for T > 1, grows strictly for T < 1, and rests at T = 1;
-- two logits that differ by D move apart or together by at most (eta/2) max(1, 1/T) D: tied answers
-  stay tied for ever, and for eta <= 2 their order stays.
+- :math:`F(T)` has the sign of :math:`T - 1`;
+- the range of the logits falls strictly for :math:`T > 1`, grows strictly for :math:`T < 1`, and rests
+  at :math:`T = 1`;
+- two logits that differ by D move apart or together by at most (eta/2) max(1, 1/T) D: tied answers stay
+  tied for ever, and for :math:`\eta \le 2` their order stays.
 
-Hence a constant T > 1 leads to the uniform policy (H -> log m), and a constant T < 1 to the uniform
-policy on the k likeliest answers (H -> log k). Every entropy between log k and log m is passed, none
-below log k: from (2, 2, 1) no sequence of temperatures brings H below log 2.
+Hence a constant :math:`T > 1` leads to the uniform policy (H -> log m), and a constant :math:`T < 1` to
+the uniform policy on the k likeliest answers (H -> log k). Every entropy between log k and log m is
+passed, none below log k: from (2, 2, 1) no sequence of temperatures brings H below log 2.
 """
 
 from collections.abc import Callable

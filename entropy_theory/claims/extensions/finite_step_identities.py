@@ -1,17 +1,25 @@
-"""Extension: the exact change of entropy by a logit step of any size.
+r"""Extension: the exact change of entropy by a logit step of any size.
 
-After the step d, pi' is proportional to ``pi e^d``. Let ``w = pi'/pi = e^{d - psi}`` with
-``psi = log E_pi[e^d]``, and let pi_t be proportional to ``pi e^{td}``.
+After the step d, :math:`\pi'` is proportional to :math:`\pi e^d`. Let
+:math:`w = \pi'/\pi = e^{d - \psi}` with :math:`\psi = \log \mathbb E_\pi[e^d]`, and let :math:`\pi_t`
+be proportional to :math:`\pi e^{td}`.
 
-    (E1)  H(pi') - H(pi) = -Cov_pi(w, log pi) - KL(pi' || pi)
-    (E2)  H(pi') - H(pi) = -sum_a (pi'_a - pi_a) log pi'_a + KL(pi || pi')
-    (E3)  H(pi') - H(pi) = -int_0^1 Cov_{pi_t}(log pi_t, d) dt
-          KL(pi' || pi) = int_0^1 t Var_{pi_t}(d) dt
+.. math::
+
+    \text{(E1)}\quad H(\pi') - H(\pi) = -\operatorname{Cov}_\pi(w, \log \pi) - \operatorname{KL}(\pi' \|
+    \pi)
+
+    \text{(E2)}\quad H(\pi') - H(\pi) = -\sum_a (\pi'_a - \pi_a) \log \pi'_a + \operatorname{KL}(\pi \|
+    \pi')
+
+    \text{(E3)}\quad H(\pi') - H(\pi) = -\int_0^1 \operatorname{Cov}_{\pi_t}(\log \pi_t, d) \, dt
+
+    \operatorname{KL}(\pi' \| \pi) = \int_0^1 t \operatorname{Var}_{\pi_t}(d) \, dt
 
 They are exact for every n and every step. The papers' first order is E1 with w replaced by
-``1 + d`` and without the divergence. As ``KL(pi' || pi) >= 0``, the divergence in E1 always pushes
-entropy down. So ``H(pi') - H(pi) <= -Cov_pi(w, log pi)``, with equality only where the policy
-stays.
+:math:`1 + d` and without the divergence. As :math:`\operatorname{KL}(\pi' \| \pi) \ge 0`, the
+divergence in E1 always pushes entropy down. So :math:`H(\pi') - H(\pi) \le -\operatorname{Cov}_\pi(w,
+\log \pi)`, with equality only where the policy stays.
 """
 
 from typing import Any

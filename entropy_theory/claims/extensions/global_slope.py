@@ -1,19 +1,22 @@
-"""Extension of AEPO, Theorem 4.3: its sign statement at every temperature T >= 1, with a rate.
+r"""Extension of AEPO, Theorem 4.3: its sign statement at every temperature :math:`T \ge 1`, with a rate.
 
-F, c, C and zb are those of `aepo.theorem-4.3a`. For every z in R^n, correct set A* and ``T >= 1``,
-``F(T) < 0`` implies
+F, c, C and zb are those of `aepo.theorem-4.3a`. For every z in :math:`R^n`, correct set :math:`A^*` and
+:math:`T \ge 1`, :math:`F(T) < 0` implies
 
-    T^2 F'(T) > (z+ - E_T z) |F(T)| >= 0,      z+ = max(zb, max{z_a : c_a < C}).
+.. math::
 
-The means under pi^T and pi obey ``E_T z <= zb <= z+``. Theorem 4.3b is the case ``T = 1``. By
-``T^2 d/dT = -d/db`` with ``b = 1/T``, it is a differential inequality for |F|. While F is negative,
-its size falls at least at the rate ``z+ - E_T z`` as b decreases. It is exact and strict.
-``z+ - E_T z`` is positive unless the policy is uniform (there ``F = 0``) or, at ``T = 1`` only,
-every c_a below C lies at or below the mean.
+    T^2 F'(T) > (z_+ - \mathbb E_T z) |F(T)| \ge 0,\quad z_+ = \max(\bar z, \max\{z_a : c_a < C\}).
 
-With ``S = sum_{A*} pi^T_a (z_a - z+)(c_a - C)`` the slope is ``S + (z+ - E_T z)|F(T)|``. No term of
-S is negative. Where ``F(T) < 0`` one is positive, since some correct a has ``c_a > C``, which puts
-z_a above z+.
+The means under :math:`\pi^T` and :math:`\pi` obey :math:`\mathbb E_T z \le \bar z \le z_+`. Theorem
+4.3b is the case :math:`T = 1`. By :math:`T^2 d/dT = -d/db` with :math:`b = 1/T`, it is a differential
+inequality for :math:`|F|`. While F is negative, its size falls at least at the rate
+:math:`z_+ - \mathbb E_T z` as b decreases. It is exact and strict. :math:`z_+ - \mathbb E_T z` is
+positive unless the policy is uniform (there :math:`F = 0`) or, at :math:`T = 1` only, every :math:`c_a`
+below C lies at or below the mean.
+
+With :math:`S = \sum_{A^*} \pi^T_a (z_a - z_+)(c_a - C)` the slope is
+:math:`S + (z_+ - \mathbb E_T z)|F(T)|`. No term of S is negative. Where :math:`F(T) < 0` one is
+positive, since some correct a has :math:`c_a > C`, which puts :math:`z_a` above z+.
 """
 
 from fractions import Fraction

@@ -1,12 +1,13 @@
-"""Extension of AEPO, Theorem 4.3: the entropy rate F(T) changes sign at most once, from - to +.
+r"""Extension of AEPO, Theorem 4.3: the entropy rate :math:`F(T)` changes sign at most once, from - to +.
 
-F, c and C are those of `aepo.theorem-4.3a`. For every z in R^n, correct set A* and ``0 < T < T'``,
-``F(T) > 0`` implies ``F(T') > 0``. So there is a T0 in [0, inf] with ``F < 0`` below it and
-``F > 0`` above it, unless F vanishes for every T. It is exact, global and strict.
+F, c and C are those of `aepo.theorem-4.3a`. For every z in :math:`R^n`, correct set :math:`A^*` and
+:math:`0 < T < T'`, :math:`F(T) > 0` implies :math:`F(T') > 0`. So there is a T0 in [0, inf] with
+:math:`F < 0` below it and :math:`F > 0` above it, unless F vanishes for every T. It is exact, global
+and strict.
 
-For the proof, z+ is the threshold of Theorem 4.3b and ``b = 1/T``. Then ``F = -k(b) g(b)`` with
-``k > 0`` and ``g(b) = sum_{A*} e^{b (z_a - z+)} (c_a - C)``. This g does not decrease in b, because
-``(z_a - z+)(c_a - C) >= 0``.
+For the proof, z+ is the threshold of Theorem 4.3b and :math:`b = 1/T`. Then :math:`F = -k(b) g(b)` with
+:math:`k > 0` and :math:`g(b) = \sum_{A^*} e^{b (z_a - z_+)} (c_a - C)`. This g does not decrease in b,
+because :math:`(z_a - z_+)(c_a - C) \ge 0`.
 """
 
 from fractions import Fraction

@@ -1,23 +1,29 @@
-"""Extension of AEnt, Proposition 1 (I): how far entropy bounds the policy gradient, with best
+r"""Extension of AEnt, Proposition 1 (I): how far entropy bounds the policy gradient, with best
 constants.
 
-It is for every tree of responses of any length and any number of tokens, returns R(y) in [0, 1] and
-tabular softmax logits. With V the expected return and H the entropy of the response,
+It is for every tree of responses of any length and any number of tokens, returns :math:`R(y)` in [0, 1]
+and tabular softmax logits. With V the expected return and H the entropy of the response,
 
-    ||grad V||_1 <= H/(2 log 2),  ||grad V||_2 <= H/(2 sqrt2 log 2),  ||grad V||_inf <= H/(4 log 2).
+.. math::
 
-No constant is smaller, since equality holds for one token, ``pi = (1/2, 1/2)`` and ``R = (1, 0)``.
-In bits the first one is ``||grad V||_1 <= H/2``. AEnt prints the constant 2. Means over prompts
-only average both sides.
+    \|\nabla V\|_1 \le H/(2 \log 2),\quad \|\nabla V\|_2 \le H/(2 \sqrt2 \log 2),\quad \|\nabla
+    V\|_\infty \le H/(4 \log 2).
 
-Proof. The gradient's block at a state s is d(s) v with ``v_a = pi_a (Q_a - V)``. Let
-``P = pi(Q > V)``. The positive entries of v add up to m, the negative ones to -m, and
-``m <= P (1 - P)``, as ``0 <= Q <= 1``. So ``||v||_1 = 2m``, ``||v||_2 <= sqrt2 m`` and
-``||v||_inf <= m``. The entropy H(s) is at least that of the event ``Q > V``, and
+No constant is smaller, since equality holds for one token, :math:`\pi = (1/2, 1/2)` and
+:math:`R = (1, 0)`. In bits the first one is :math:`\|\nabla V\|_1 \le H/2`. AEnt prints the constant 2.
+Means over prompts only average both sides.
 
-    h(P) = -P log P - (1 - P) log(1 - P) >= 4 log 2 P (1 - P).
+Proof. The gradient's block at a state s is :math:`d(s) v` with :math:`v_a = \pi_a (Q_a - V)`. Let
+:math:`P = \pi(Q > V)`. The positive entries of v add up to m, the negative ones to -m, and
+:math:`m \le P (1 - P)`, as :math:`0 \le Q \le 1`. So :math:`\|v\|_1 = 2m`, :math:`\|v\|_2 \le \sqrt2 m`
+and :math:`\|v\|_\infty \le m`. The entropy :math:`H(s)` is at least that of the event :math:`Q > V`,
+and
 
-The difference f of the two sides vanishes at 0 and 1/2, has ``f'(1/2) = 0``, and is concave, then
+.. math::
+
+    h(P) = -P \log P - (1 - P) \log(1 - P) \ge 4 \log 2 P (1 - P).
+
+The difference f of the two sides vanishes at 0 and 1/2, has :math:`f'(1/2) = 0`, and is concave, then
 convex on [0, 1/2].
 """
 

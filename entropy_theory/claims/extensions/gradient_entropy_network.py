@@ -1,18 +1,22 @@
-"""Extension of AEnt, Proposition 1 (I), to networks: entropy bounds the policy gradient.
+r"""Extension of AEnt, Proposition 1 (I), to networks: entropy bounds the policy gradient.
 
 It is for one state and rewards in [0, 1], and for logits that depend on anything. If the logits
 move at the velocity v, the expected reward V moves at the rate <grad V, v> with
 
-    |dV/dt| <= H |v|_2 / (2 sqrt2 log 2).
+.. math::
+
+    |dV/dt| \le H |v|_2 / (2 \sqrt2 \log 2).
 
 Let the logits be a function of parameters whose Jacobian has operator norm at most G. The gradient
 with respect to the parameters is the largest rate of a step of length one, so
 
-    ||grad_theta V||_2 <= G H / (2 sqrt2 log 2).
+.. math::
+
+    \|\nabla_\theta V\|_2 \le G H / (2 \sqrt2 \log 2).
 
 The kernel's file proves this too (`any_parametrization`). NetworkGradients.v proves the same for
 responses of h tokens whose states share all their parameters. Where logits are parameters,
-``G = 1`` and the constant is the best one (`extension.gradient-entropy-l2`). So no policy gradient
+:math:`G = 1` and the constant is the best one (`extension.gradient-entropy-l2`). So no policy gradient
 of a network whose Jacobian stays bounded survives the collapse of entropy.
 """
 

@@ -1,14 +1,16 @@
-"""Extension of AEnt, Section 4.1: with a group baseline unsampled tokens all change alike.
+r"""Extension of AEnt, Section 4.1: with a group baseline unsampled tokens all change alike.
 
-At one state a batch of sampled tokens k_i has weights w_i that sum to zero (advantages minus their
-mean, as in GRPO). The step is ``dz = c sum_i w_i (e_{k_i} - pi)``, so an unsampled logit moves by
-``-c pi_a sum w = 0``. Every unsampled token's log-probability then changes by -log Z, for steps of
-any size:
+At one state a batch of sampled tokens :math:`k_i` has weights :math:`w_i` that sum to zero (advantages
+minus their mean, as in GRPO). The step is :math:`dz = c \sum_i w_i (e_{k_i} - \pi)`, so an unsampled
+logit moves by :math:`-c \pi_a \sum w = 0`. Every unsampled token's log-probability then changes by -log
+Z, for steps of any size:
 
-    -log Z <= -c sum_i w_i pi(k_i),     Z = E_pi e^{dz}.
+.. math::
 
-If the weights go with the likely tokens (``sum_i w_i pi(k_i) >= 0``), all of them are squeezed by
-one factor. If the reinforced tokens are the rarer ones, unsampled tokens can gain.
+    -\log Z \le -c \sum_i w_i \pi(k_i),\quad Z = \mathbb E_\pi e^{dz}.
+
+If the weights go with the likely tokens (:math:`\sum_i w_i \pi(k_i) \ge 0`), all of them are squeezed
+by one factor. If the reinforced tokens are the rarer ones, unsampled tokens can gain.
 """
 
 import numpy as np

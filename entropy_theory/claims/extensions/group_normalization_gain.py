@@ -1,31 +1,39 @@
-"""Extension: the expected GRPO step is kappa(p) times the gradient of p.
+r"""Extension: the expected GRPO step is :math:`\kappa(p)` times the gradient of p.
 
-A group has G independent responses with rewards 1 on A* and 0 elsewhere. Its advantages are (R -
-mean)/std within the group, or 0 where all rewards are equal. For every policy, A* and ``G >= 2``,
-exactly,
+A group has G independent responses with rewards 1 on :math:`A^*` and 0 elsewhere. Its advantages are (R
+- mean)/std within the group, or 0 where all rewards are equal. For every policy, :math:`A^*` and
+:math:`G \ge 2`, exactly,
 
-    E[(1/G) sum_i A_i (delta_{a_i} - pi)] = kappa grad p,      (grad p)_a = pi_a (1_{A*} - p),
-    kappa = E_{k ~ Bin(G, p)} sqrt(k/G (1 - k/G)) / (p (1 - p)).
+.. math::
 
-If the deviation divides by G - 1, the factor ``sqrt((G - 1)/G)`` comes on top. The advantages of a
-group sum to zero, so the baseline pi drops out. Given that k are right, a right response is a draw
-of q (pi given right) and a wrong one of q_W (pi given wrong). So the group's mean is
-``s_k (q - q_W)``, with s_k the deviation.
+    \mathbb E[(1/G) \sum_i A_i (\delta_{a_i} - \pi)] = \kappa \nabla p,\quad (\nabla p)_a = \pi_a
+    (1_{A^*} - p),
 
-For ``G = 2`` kappa is 1. For ``G >= 3`` it has the bounds
+    \kappa = \mathbb E_{k \sim \operatorname{Bin}(G, p)} \sqrt{k/G (1 - k/G)} / (p (1 - p)).
 
-    max(2 (1 - 1/G), sqrt(G - 1)((1 - p)^{G-2} + p^{G-2})) <= kappa
-        <= min(sqrt(G - 1), sqrt((1 - 1/G)/(p (1 - p)))).
+If the deviation divides by :math:`G - 1`, the factor :math:`\sqrt{(G - 1)/G}` comes on top. The
+advantages of a group sum to zero, so the baseline :math:`\pi` drops out. Given that k are right, a
+right response is a draw of q (pi given right) and a wrong one of :math:`q_W` (pi given wrong). So the
+group's mean is :math:`s_k (q - q_W)`, with :math:`s_k` the deviation.
 
-So ``kappa -> sqrt(G - 1)`` as p tends to 0 or 1, and GRPO's gradient vanishes there no faster than
-that of p. By Jensen's inequality, for ``G >= 2`` and ``0 < p < 1``,
+For :math:`G = 2` :math:`\kappa` is 1. For :math:`G \ge 3` it has the bounds
 
-    kappa >= (G - 1)/sqrt(G - 1 + (G - 2)(G - 3) p (1 - p)) > 0,
+.. math::
 
-with equality for G = 2 and 3. So kappa tends to ``1/sqrt(p (1 - p))`` as G grows, at rate 1/G. It
-has equal values at p and at 1 - p. A group of one has no advantage. In a group of G with k right
-answers, a right one has the advantage ``sqrt((G - k)/k)`` and a wrong one ``-sqrt(k/(G - k))``. A
-single wrong answer has ``-sqrt(G - 1)``.
+    \max(2 (1 - 1/G), \sqrt{G - 1}((1 - p)^{G-2} + p^{G-2})) \le \kappa \le \min(\sqrt{G - 1}, \sqrt{(1
+    - 1/G)/(p (1 - p))}).
+
+So :math:`\kappa \to \sqrt{G - 1}` as p tends to 0 or 1, and GRPO's gradient vanishes there no faster
+than that of p. By Jensen's inequality, for :math:`G \ge 2` and :math:`0 < p < 1`,
+
+.. math::
+
+    \kappa \ge (G - 1)/\sqrt{G - 1 + (G - 2)(G - 3) p (1 - p)} > 0,
+
+with equality for :math:`G = 2` and 3. So :math:`\kappa` tends to :math:`1/\sqrt{p (1 - p)}` as G grows,
+at rate 1/G. It has equal values at p and at :math:`1 - p`. A group of one has no advantage. In a group
+of G with k right answers, a right one has the advantage :math:`\sqrt{(G - k)/k}` and a wrong one
+:math:`-\sqrt{k/(G - k)}`. A single wrong answer has :math:`-\sqrt{G - 1}`.
 """
 
 import dataclasses

@@ -1,15 +1,22 @@
-"""Extension: the Hessian of entropy in the logits.
+r"""Extension: the Hessian of entropy in the logits.
 
-With ``c_a = log pi_a + H`` and ``S_a = pi_a c_a = -dH/dz_a`` it is
+With :math:`c_a = \log \pi_a + H` and :math:`S_a = \pi_a c_a = -dH/dz_a` it is
 
-    Hess H = -[diag(S) + diag(pi) - S pi^T - pi S^T - pi pi^T].
+.. math::
+
+    \operatorname{Hess} H = -[\operatorname{diag}(S) + \operatorname{diag}(\pi) - S \pi^T - \pi S^T -
+    \pi \pi^T].
 
 It is symmetric, it annihilates the constant vector, and its quadratic form is
 
-    d^T Hess d = -Var(d) - Cov(z, (d - E d)^2) = -E[(1 + log pi + H)(d - E d)^2].
+.. math::
 
-Both are exact for every n. Written as ``diag(pi c) - (pi c) pi^T + diag(pi) - pi pi^T - pi S^T`` it
-looks asymmetric, but is symmetric because ``pi c = S``.
+    d^T \operatorname{Hess} d = -\operatorname{Var}(d) - \operatorname{Cov}(z, (d - \mathbb E d)^2) =
+    -\mathbb E[(1 + \log \pi + H)(d - \mathbb E d)^2].
+
+Both are exact for every n. Written as :math:`\operatorname{diag}(\pi c) - (\pi c) \pi^T +
+\operatorname{diag}(\pi) - \pi \pi^T - \pi S^T` it looks asymmetric, but is symmetric because
+:math:`\pi c = S`.
 """
 
 import numpy as np

@@ -1,16 +1,18 @@
-"""Extension of Entropy Mechanism, Lemma 1: noise of its own at each logit, of variance 1.
+r"""Extension of Entropy Mechanism, Lemma 1: noise of its own at each logit, of variance 1.
 
 Its mean change of entropy, to second order (``noise_shapes``,
 ``entropy_change.of_isotropic_noise``), is
 
-    Cov_pi(pi, log pi) - (1 - sum pi^2)/2
-        = sum_{a < b} pi_a pi_b [(pi_a - pi_b) log(pi_a/pi_b) - 1].
+.. math::
 
-With p the largest probability, it is not below zero where ``(2 p - 1) log(p/(1 - p)) >= 1`` and
-``p > 1/2``, which is ``p >= .8240``. With D the range of the logits, it is not above zero where
-``D tanh(D/2) <= 1``, which is ``D <= 1.5434``. With two actions these are one threshold. Entropy
-itself decides nothing. Two equally likely actions and any number of rare ones have as small an
-entropy over log n as one likes, and noise lowers it.
+    \operatorname{Cov}_\pi(\pi, \log \pi) - (1 - \sum \pi^2)/2 = \sum_{a < b} \pi_a \pi_b [(\pi_a -
+    \pi_b) \log(\pi_a/\pi_b) - 1].
+
+With p the largest probability, it is not below zero where :math:`(2 p - 1) \log(p/(1 - p)) \ge 1` and
+:math:`p > 1/2`, which is :math:`p \ge .8240`. With D the range of the logits, it is not above zero
+where :math:`D \tanh(D/2) \le 1`, which is :math:`D \le 1.5434`. With two actions these are one
+threshold. Entropy itself decides nothing. Two equally likely actions and any number of rare ones have
+as small an entropy over log n as one likes, and noise lowers it.
 """
 
 import numpy as np

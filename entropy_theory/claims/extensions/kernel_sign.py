@@ -1,21 +1,25 @@
-"""Extension of AEPO and the Entropy Mechanism to shared parameters: when the tabular sign survives.
+r"""Extension of AEPO and the Entropy Mechanism to shared parameters: when the tabular sign survives.
 
-The logits of many states depend on shared parameters with the Jacobian J. The parameters make a
-step along J^T g, where g is the step in a table. With the kernel ``K = J J^T`` and G the gradient
-of the (weighted) entropy of the states in the logits, entropy moves at the rate
+The logits of many states depend on shared parameters with the Jacobian J. The parameters make a step
+along :math:`J^T g`, where g is the step in a table. With the kernel :math:`K = J J^T` and G the
+gradient of the (weighted) entropy of the states in the logits, entropy moves at the rate
 
-    <G, K g> = sum_{s,s'} G_s^T K_{ss'} g_{s'}.
+.. math::
 
-A table has ``c <G, g>``. The two differ by at most ``|(K - c I) g| |G|``. So they have the same
-sign if
+    \langle G, K g\rangle = \sum_{s,s'} G_s^T K_{ss'} g_{s'}.
 
-    ||K - c I|| |G| |g| < c |<G, g>|.
+A table has :math:`c \langle G, g\rangle`. The two differ by at most :math:`|(K - c I) g| |G|`. So they
+have the same sign if
 
-This makes the orthonormality of logit gradients quantitative, which AEPO assumes (B.4). It bounds
-how far from it a network may be, so that a theorem about tables still gives the direction of its
-entropy. The claim is searched and proved for every matrix K with ``|(K - c I) g|`` itself, which is
-at most ``||K - c I|| |g|``. The kernel's file also proves that <G, K g> is the entropy's rate for
-any differentiable parametrization.
+.. math::
+
+    \|K - c I\| |G| |g| < c |\langle G, g\rangle|.
+
+This makes the orthonormality of logit gradients quantitative, which AEPO assumes (B.4). It bounds how
+far from it a network may be, so that a theorem about tables still gives the direction of its entropy.
+The claim is searched and proved for every matrix K with :math:`|(K - c I) g|` itself, which is at most
+:math:`\|K - c I\| |g|`. The kernel's file also proves that :math:`\langle G, K g\rangle` is the
+entropy's rate for any differentiable parametrization.
 """
 
 from collections.abc import Iterator

@@ -1,22 +1,24 @@
-"""Extension: along an entropy level set the reward never falls.
+r"""Extension: along an entropy level set the reward never falls.
 
 For any parameters, an objective J has the gradient g and an entropy H the gradient h. Take from g
 its component along h,
 
-    step = g - (<g, h>/<h, h>) h.
+.. math::
 
-To first order the step keeps H, and J rises at the rate ``|step|^2 >= 0``. It vanishes exactly
-where g vanishes along every direction that keeps H. These are the stationary points of J at that
-entropy, and where h is not zero, g is a multiple of h there. So on a curve that follows the step H
-is constant and J never falls. To first order, holding entropy has no price but the rest points, and
-it does not by itself stop learning. This is true of any differentiable J and H of any parameters,
-such as a network and responses of any length.
+    \text{step } = g - (\langle g, h\rangle/\langle h, h\rangle) h.
+
+To first order the step keeps H, and J rises at the rate :math:`|\text{step}|^2 \ge 0`. It vanishes
+exactly where g vanishes along every direction that keeps H. These are the stationary points of J at
+that entropy, and where h is not zero, g is a multiple of h there. So on a curve that follows the step H
+is constant and J never falls. To first order, holding entropy has no price but the rest points, and it
+does not by itself stop learning. This is true of any differentiable J and H of any parameters, such as
+a network and responses of any length.
 
 A step of finite size leaves the level set by no more than its square. At one state with n tabular
-logits, ``|H(z + d) - H(z)| <= (1/2)(5/8 + (1/5) log n) |d|^2`` along ``d = eta step``, for any eta.
-The first order is gone, and the rest is at most that of any step
-(``extension.remainder-constant``). A controller that projects exactly at every step has to take
-back this drift, which per step is of order eta^2.
+logits, :math:`|H(z + d) - H(z)| \le \tfrac12(5/8 + \tfrac15 \log n) |d|^2` along
+:math:`d = \eta \text{ step}`, for any :math:`\eta`. The first order is gone, and the rest is at most
+that of any step (`extension.remainder-constant`). A controller that projects exactly at every step has
+to take back this drift, which per step is of order :math:`\eta^2`.
 
 The claim is searched at one state with tabular logits and graded rewards. Both sides are multiplied
 by <h, h>, so that nothing is divided where the policy is uniform.

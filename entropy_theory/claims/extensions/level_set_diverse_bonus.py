@@ -1,32 +1,36 @@
-"""Extension: the effect on the reward of an entropy held by the diverse bonus.
+r"""Extension: the effect on the reward of an entropy held by the diverse bonus.
 
-At one state with 0/1 rewards, g is the gradient of the reward ``p = pi(A*)`` and h that of the
-entropy. The step of the bonus on the entropy among right answers is b
-(``extension.diverse-bonus``). Hold the entropy to first order by the bonus's coefficient,
+At one state with 0/1 rewards, g is the gradient of the reward :math:`p = \pi(A^*)` and h that of the
+entropy. The step of the bonus on the entropy among right answers is b (`extension.diverse-bonus`). Hold
+the entropy to first order by the bonus's coefficient,
 
-    step = g + c b,    c = -<h, g>/<h, b>.
+.. math::
 
-The reward then moves at the rate ``G/<h, b>`` with ``G = |g|^2 <h, b> - <h, g> <g, b>``. Let q be
-pi given a right answer, v be pi given a wrong one, ``u = log q + H(q)`` and ``w = log v + H(v)``.
-Then G is never negative:
+    \text{step } = g + c b,\quad c = -\langle h, g\rangle/\langle h, b\rangle.
 
-    G = p^3 (1 - p)^2 { p [sum q^2 sum q^2 u^2 - (sum q^2 u)^2]                  Cauchy-Schwarz
-                        + p sum v^2 sum q^2 u^2
-                        + (1 - p) sum q^2 u sum v^2 w }.
+The reward then moves at the rate :math:`G/\langle h, b\rangle` with :math:`G = |g|^2 \langle h,
+b\rangle - \langle h, g\rangle \langle g, b\rangle`. Let q be :math:`\pi` given a right answer, v be
+:math:`\pi` given a wrong one, :math:`u = \log q + H(q)` and :math:`w = \log v + H(v)`. Then G is never
+negative:
 
-Here ``sum q^2 u = Cov_q(q, log q) >= 0``, and so for v. So the sign of <h, b> decides. Where a unit
-of the bonus raises the full entropy, the reward never falls while the entropy is held. It rises at
-every policy that has a wrong answer, so this hold rests only where all answers are right. The bonus
-can lower the full entropy where wrong answers are likelier than right ones. There the same hold
-never raises the reward.
+.. math::
+
+    G = p^3 (1 - p)^2 \{ p X + p \sum v^2 \sum q^2 u^2 + (1 - p) \sum q^2 u \sum v^2 w \},
+
+    X = \sum q^2 \sum q^2 u^2 - (\sum q^2 u)^2 \ge 0 \quad\text{(Cauchy-Schwarz)}.
+
+Here :math:`\sum q^2 u = \operatorname{Cov}_q(q, \log q) \ge 0`, and so for v. So the sign of
+:math:`\langle h, b\rangle` decides. Where a unit of the bonus raises the full entropy, the reward never
+falls while the entropy is held. It rises at every policy that has a wrong answer, so this hold rests
+only where all answers are right. The bonus can lower the full entropy where wrong answers are likelier
+than right ones. There the same hold never raises the reward.
 
 Several prompts under one coefficient are held on the mean alone, and the reward can fall. The bonus
 pays at one prompt, in reward, for the entropy that learning costs at another. The least number of
-answers is two and three. The bonus raises entropy only where two right answers differ, and costs
-only beside a wrong one. An example with ``c = 15`` has one right of (2, 1) and two right of (1, 9,
-16), the right ones first. With more answers smaller coefficients are enough, such as 1.2 with
-twenty at each prompt. With a coefficient for each prompt, the first statement holds for every
-prompt.
+answers is two and three. The bonus raises entropy only where two right answers differ, and costs only
+beside a wrong one. An example with :math:`c = 15` has one right of (2, 1) and two right of (1, 9, 16),
+the right ones first. With more answers smaller coefficients are enough, such as 1.2 with twenty at each
+prompt. With a coefficient for each prompt, the first statement holds for every prompt.
 """
 
 from typing import Any, TypeAlias

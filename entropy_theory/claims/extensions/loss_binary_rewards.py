@@ -1,9 +1,10 @@
-"""With rewards 0 and 1, advantages that depend on the reward alone differ in speed alone.
+r"""With rewards 0 and 1, advantages that depend on the reward alone differ in speed alone.
 
 Let a coefficient depend on the answer's reward alone, a on right answers and -b on wrong ones. Its
-expected step is ``(a + b) d+``, where ``d+ = 1_{A*} pi - p pi``. So estimators of advantages differ
-in the speed ``a + b``, and not in direction. The sign of dH is that of
-``-sum_{A*} pi_a (c_a - C)``, with ``c_a = pi_a (log pi_a + H)`` and ``C = E c``.
+expected step is :math:`(a + b) d_+`, where :math:`d_+ = 1_{A^*} \pi - p \pi`. So estimators of
+advantages differ in the speed :math:`a + b`, and not in direction. The sign of dH is that of
+:math:`-\sum_{A^*} \pi_a (c_a - C)`, with :math:`c_a = \pi_a (\log \pi_a + H)` and
+:math:`C = \mathbb E c`.
 """
 
 import numpy as np

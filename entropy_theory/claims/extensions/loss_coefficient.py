@@ -1,14 +1,15 @@
-"""The rate of entropy under a token loss: one formula for all.
+r"""The rate of entropy under a token loss: one formula for all.
 
-An update rule is a coefficient s_a of ``grad log pi(a)``. With tokens drawn from the policy itself
-at one state, ``c_a = pi_a (log pi_a + H)`` and ``C = E c``. The expected step is ``pi (s - E s)``,
-and
+An update rule is a coefficient :math:`s_a` of :math:`\nabla \log \pi(a)`. With tokens drawn from the
+policy itself at one state, :math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E c`. The
+expected step is :math:`\pi (s - \mathbb E s)`, and
 
-    dH/d eta = -Cov_pi(s, c) = -sum_a pi_a s_a (c_a - C).
+.. math::
 
-A number added to all s changes nothing. The rate is not positive if s is ordered like the policy,
-and not negative if it is ordered in the opposite way, since ``c - C`` changes sign once
-(`sign_rules`).
+    dH/d \eta = -\operatorname{Cov}_\pi(s, c) = -\sum_a \pi_a s_a (c_a - C).
+
+A number added to all s changes nothing. The rate is not positive if s is ordered like the policy, and
+not negative if it is ordered in the opposite way, since :math:`c - C` changes sign once (`sign_rules`).
 """
 
 from entropy_theory import verification as vf

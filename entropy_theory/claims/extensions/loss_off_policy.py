@@ -1,18 +1,20 @@
-"""Off policy: by how much a loss misses the policy gradient, to first order in the drift.
+r"""Off policy: by how much a loss misses the policy gradient, to first order in the drift.
 
-Tokens are drawn from pi_old, and the logits have drifted by t d since. A loss has the coefficient
-w(r) A with ``w(1) = 1`` and the slope kappa there. The first order depends on this slope alone, and
-is proved for r^kappa. The expected step of the loss is ``E[w(r) A grad log pi]``. With
-``u = d - E d``,
+Tokens are drawn from :math:`\pi_{\text{old}}`, and the logits have drifted by t d since. A loss has the
+coefficient :math:`w(r)` A with :math:`w(1) = 1` and the slope :math:`\kappa` there. The first order
+depends on this slope alone, and is proved for :math:`r^\kappa`. The expected step of the loss is
+:math:`\mathbb E[w(r) A \nabla \log \pi]`. With :math:`u = d - \mathbb E d`,
 
-    step of the loss - step of policy gradient
-        = t (kappa - 1) sum_a pi_a u_a A_a (e_a - pi) + O(t^2).
+.. math::
 
-So entropy's rate is off by ``-t (kappa - 1) sum_a pi_a u_a A_a (c_a - C)``. Importance sampling,
-``w(r) = r`` with ``kappa = 1``, misses nothing at any drift.
+    \text{step of the loss } - \text{ step of policy gradient } = t (\kappa - 1) \sum_a \pi_a u_a A_a
+    (e_a - \pi) + O(t^2).
 
-The slopes are those of `extension.loss-on-policy`. PPO within its clip, CISPO, CE-GPPO, DPPO and
-SAPO have 1. Plain REINFORCE has 0, and so has TOPR where ``A > 0``. VESPO has k - lambda.
+So entropy's rate is off by :math:`-t (\kappa - 1) \sum_a \pi_a u_a A_a (c_a - C)`. Importance sampling,
+:math:`w(r) = r` with :math:`\kappa = 1`, misses nothing at any drift.
+
+The slopes are those of `extension.loss-on-policy`. PPO within its clip, CISPO, CE-GPPO, DPPO and SAPO
+have 1. Plain REINFORCE has 0, and so has TOPR where :math:`A > 0`. VESPO has :math:`k - \lambda`.
 """
 
 import numpy as np

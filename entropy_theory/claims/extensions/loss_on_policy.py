@@ -1,12 +1,12 @@
-"""Losses of the ratio: which are the same on policy.
+r"""Losses of the ratio: which are the same on policy.
 
-Losses of the ratio ``r = pi/pi_old`` have the coefficient A at ``r = 1``, for any options that are
-positive, with clips and delta below 1. So on policy they are one loss, plain policy gradient
-(`extension.loss-coefficient`).
+Losses of the ratio :math:`r = \pi/\pi_{\text{old}}` have the coefficient A at :math:`r = 1`, for any
+options that are positive, with clips and :math:`\delta` below 1. So on policy they are one loss, plain
+policy gradient (`extension.loss-coefficient`).
 
-They differ in the slope of the coefficient in r. It is A in PPO, CISPO, CE-GPPO, DPPO and SAPO,
-which keeps the expectation right off policy. It is ``(k - lambda) A`` in VESPO, -beta in DRO, and 0
-in TOPR where ``A > 0``.
+They differ in the slope of the coefficient in r. It is A in PPO, CISPO, CE-GPPO, DPPO and SAPO, which
+keeps the expectation right off policy. It is :math:`(k - \lambda) A` in VESPO, -beta in DRO, and 0 in
+TOPR where :math:`A > 0`.
 """
 
 from collections.abc import Callable

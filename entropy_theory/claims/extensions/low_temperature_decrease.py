@@ -1,17 +1,19 @@
-"""Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than T = 1, at every
-T.
+r"""Extension of AEPO, Corollary 4.4: when a low temperature lowers entropy more than :math:`T = 1`, at
+every T.
 
-F is the rate of `aepo.theorem-4.3a`. For every z in R^n, correct set A* and ``0 < T < 1``, if
-``F(1) < 0`` and ``pi^T(A*) >= pi(A*)``, then ``F(T) <= F(1)``.
+F is the rate of `aepo.theorem-4.3a`. For every z in :math:`R^n`, correct set :math:`A^*` and
+:math:`0 < T < 1`, if :math:`F(1) < 0` and :math:`\pi^T(A^*) \ge \pi(A^*)`, then :math:`F(T) \le F(1)`.
 
-The corollary's second half has only the first hypothesis. It fails where a low temperature makes
-right answers rare (`aepo.corollary-4.4-low`). The repair is exact and global. With
-``P_T = pi^T(A*)``, ``F(T) = P_T G(T)``. The rate G for a fixed number of positives has
-``G(T) <= G(1) < 0`` (`aepo.fixed-positives`), and so
+The corollary's second half has only the first hypothesis. It fails where a low temperature makes right
+answers rare (`aepo.corollary-4.4-low`). The repair is exact and global. With :math:`P_T = \pi^T(A^*)`,
+:math:`F(T) = P_T G(T)`. The rate G for a fixed number of positives has :math:`G(T) \le G(1) < 0`
+(`aepo.fixed-positives`), and so
 
-    F(T) = P_T G(T) <= P_T G(1) <= P_1 G(1) = F(1).
+.. math::
 
-The second hypothesis holds at every ``T < 1`` if each right answer is at least as likely as each
+    F(T) = P_T G(T) \le P_T G(1) \le P_1 G(1) = F(1).
+
+The second hypothesis holds at every :math:`T < 1` if each right answer is at least as likely as each
 wrong one.
 """
 

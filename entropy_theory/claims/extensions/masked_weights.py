@@ -1,7 +1,7 @@
-"""Extension of AEPO, Theorem 4.3: importance weights that are truncated (TIS) or masked (IcePop).
+r"""Extension of AEPO, Theorem 4.3: importance weights that are truncated (TIS) or masked (IcePop).
 
-Rewards are coins without a baseline, and the sampler is sharper than the policy action by action.
-The theorem is that of ``reweighted_coin``. A lower bound on pi/mu takes out the likeliest tokens,
+Rewards are coins without a baseline, and the sampler is sharper than the policy action by action. The
+theorem is that of ``reweighted_coin``. A lower bound on :math:`\pi/\mu` takes out the likeliest tokens,
 which are the ones that lower entropy.
 """
 

@@ -3,11 +3,13 @@ r"""Extension: what momentum does to entropy where all advantages are zero.
 Once every answer of a group is right its tokens have no gradient. Heavy-ball momentum moves them all the
 same: with the velocity m and the logits z at hand, step k of such steps is
 
-    z + eta (beta + ... + beta^k) m,
+.. math::
 
-in all beta/(1 - beta) times the last step, 9 times at .9. Along that line entropy falls at every step if
-m is in the order of z. That the last step lowered entropy is not enough: the line may lead on from one
-token to another.
+    z + \eta (\beta + \dots + \beta^k) m,
+
+in all :math:`\beta/(1 - \beta)` times the last step, 9 times at .9. Along that line entropy falls at
+every step if m is in the order of z. That the last step lowered entropy is not enough: the line may
+lead on from one token to another.
 """
 
 from fractions import Fraction

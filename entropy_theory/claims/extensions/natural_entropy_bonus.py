@@ -1,14 +1,19 @@
-"""Extension: a natural-gradient entropy bonus is tempering, and up to strength 1 it never errs.
+r"""Extension: a natural-gradient entropy bonus is tempering, and up to strength 1 it never errs.
 
-With natural-gradient steps of size eta a bonus lambda H moves logits by ``dz = -c log pi``, with
-``c = eta lambda``. To first order entropy rises by ``c Var_pi(log pi) >= 0``, which is zero only
-where pi is uniform. Exactly, the new policy is ``softmax((1 - c) z)``, which is pi tempered at
-``T = 1/(1 - c)``. Entropy along softmax(b z) has the slope ``-b Var(z)``, so
+With natural-gradient steps of size :math:`\eta` a bonus :math:`\lambda H` moves logits by
+:math:`dz = -c \log \pi`, with :math:`c = \eta \lambda`. To first order entropy rises by
+:math:`c \operatorname{Var}_\pi(\log \pi) \ge 0`, which is zero only where :math:`\pi` is uniform.
+Exactly, the new policy is :math:`\operatorname{softmax}((1 - c) z)`, which is :math:`\pi` tempered at
+:math:`T = 1/(1 - c)`. Entropy along softmax(b z) has the slope :math:`-b \operatorname{Var}(z)`, so
 
-    H(softmax((1 - c) z)) >= H(softmax(z)) for every z and 0 < c <= 1.
+.. math::
 
-At ``c = 1`` pi becomes uniform. Beyond 1 the order of the actions is reversed and the guarantee
-ends. For ``n >= 3`` and every ``c > 1`` a policy with one very unlikely action loses entropy.
+    H(\operatorname{softmax}((1 - c) z)) \ge H(\operatorname{softmax}(z)) \text{ for every } z
+    \text{ and } 0 < c \le 1.
+
+At :math:`c = 1` :math:`\pi` becomes uniform. Beyond 1 the order of the actions is reversed and the
+guarantee ends. For :math:`n \ge 3` and every :math:`c > 1` a policy with one very unlikely action loses
+entropy.
 """
 
 from fractions import Fraction

@@ -1,20 +1,26 @@
-"""Extension of the Entropy Mechanism, Theorem 2: the exact path of the natural policy gradient.
+r"""Extension of the Entropy Mechanism, Theorem 2: the exact path of the natural policy gradient.
 
-Let every token logit move as the natural gradient of ``J = E R`` does, ``dz(s, a)/dt = A(s, a)``.
-For responses of any length, the flow of token logits tilts whole responses:
+Let every token logit move as the natural gradient of :math:`J = \mathbb E R` does,
+:math:`dz(s, a)/dt = A(s, a)`. For responses of any length, the flow of token logits tilts whole
+responses:
 
-    pi_t(y) = pi_0(y) e^{t R(y)} / E_0[e^{t R}],   z_t(s, a) = z_0(s, a) + log E_0[e^{t R} | s, a].
+.. math::
 
-The logits are up to a constant at each state, which softmax ignores. With reward 1 for right
-responses and 0 for others, ``p_t = p_0 e^t / (p_0 e^t + 1 - p_0)`` is logistic. Among right
-responses, and among wrong ones, probabilities stay in proportion. So entropy is a function of the
-reward,
+    \pi_t(y) = \pi_0(y) e^{t R(y)} / \mathbb E_0[e^{t R}],\quad z_t(s, a) = z_0(s, a) + \log
+    \mathbb E_0[e^{t R} | s, a].
 
-    H = h(p) + p H_right + (1 - p) H_wrong.
+The logits are up to a constant at each state, which softmax ignores. With reward 1 for right responses
+and 0 for others, :math:`p_t = p_0 e^t / (p_0 e^t + 1 - p_0)` is logistic. Among right responses, and
+among wrong ones, probabilities stay in proportion. So entropy is a function of the reward,
 
-Here h is the entropy of two outcomes. H_right and H_wrong are the entropies within right and within
-wrong responses of the *first* policy. Entropy ends at H_right: ``|H_t - H_right| <= (3 + |H_wrong -
-H_right|) sqrt((1 - p_0)/p_0) e^{-t/2}``. Entropy does not collapse to zero unless one response
+.. math::
+
+    H = h(p) + p H_{\text{right}} + (1 - p) H_{\text{wrong}}.
+
+Here h is the entropy of two outcomes. :math:`H_{\text{right}}` and :math:`H_{\text{wrong}}` are the
+entropies within right and within wrong responses of the *first* policy. Entropy ends at
+:math:`H_{\text{right}}`: :math:`|H_t - H_{\text{right}}| \le (3 + |H_{\text{wrong}} -
+H_{\text{right}}|) \sqrt{(1 - p_0)/p_0} e^{-t/2}`. Entropy does not collapse to zero unless one response
 alone is right.
 """
 

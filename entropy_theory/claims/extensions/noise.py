@@ -1,20 +1,26 @@
-"""Extension of Entropy Mechanism, Lemma 1: the effect of a step of mean zero on entropy, to second
+r"""Extension of Entropy Mechanism, Lemma 1: the effect of a step of mean zero on entropy, to second
 order.
 
 The step d is drawn with the covariance C and comes as often as -d. On average it changes entropy by
 
-    -(1/2) E_pi[(1 + log pi + H)(C_aa - 2 (C pi)_a + pi' C pi)] + R,
-    |R| <= E[rho^3] (2 + 7 log n)/24,      rho = max d - min d.
+.. math::
 
-This is ``entropy_change.of_noise``. One direction changes entropy by
-``Q(d)/2 = -(1/2) E_pi[(1 + log pi + H) u^2]`` with ``u = d - E_pi d``. The displacement of the
-policy, Var_pi(d), bounds it for any direction:
+    -\tfrac12 \mathbb E_\pi[(1 + \log \pi + H)(C_{aa} - 2 (C \pi)_a + \pi' C \pi)] + R,
 
-    (zb - z2 - (1 - p1)(z1 - z2) - 1) Var(d) <= Q(d) <= (zb - min z - 1) Var(d).
+    |R| \le \mathbb E[\rho^3] (2 + 7 \log n)/24,\quad \rho = \max d - \min d.
 
-Here ``zb = E_pi z``, z1 and z2 are the two largest logits, and p1 is the largest probability. So
-noise of every shape raises entropy where the likeliest action is ahead by enough. No noise raises
-it where the mean logit is within a nat of the least one.
+This is ``entropy_change.of_noise``. One direction changes entropy by :math:`Q(d)/2 = -\tfrac12
+\mathbb E_\pi[(1 + \log \pi + H) u^2]` with :math:`u = d - \mathbb E_\pi d`. The displacement of the
+policy, :math:`\operatorname{Var}_\pi(d)`, bounds it for any direction:
+
+.. math::
+
+    (\bar z - z_2 - (1 - p_1)(z_1 - z_2) - 1) \operatorname{Var}(d) \le Q(d) \le (\bar z - \min z - 1)
+    \operatorname{Var}(d).
+
+Here :math:`\bar z = \mathbb E_\pi z`, z1 and z2 are the two largest logits, and p1 is the largest
+probability. So noise of every shape raises entropy where the likeliest action is ahead by enough. No
+noise raises it where the mean logit is within a nat of the least one.
 """
 
 from __future__ import annotations

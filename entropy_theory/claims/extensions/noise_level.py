@@ -1,9 +1,9 @@
-"""Extension of Entropy Mechanism, Lemma 1: the entropy that is stationary under noise.
+r"""Extension of Entropy Mechanism, Lemma 1: the entropy that is stationary under noise.
 
-One action has probability p, and m others share the rest. The second order of entropy turns from -
-to + at one gap of the logits at most, under isotropic noise and under SGD's. At that gap entropy is
+One action has probability p, and m others share the rest. The second order of entropy turns from - to +
+at one gap of the logits at most, under isotropic noise and under SGD's. At that gap entropy is
 stationary. Among many actions it is far from peaked. For a fixed p entropy rises in the end under
-isotropic noise, and under SGD's if ``p > 1/2``, while H/log n tends to ``1 - p``.
+isotropic noise, and under SGD's if :math:`p > 1/2`, while :math:`H/\log n` tends to :math:`1 - p`.
 """
 
 from fractions import Fraction

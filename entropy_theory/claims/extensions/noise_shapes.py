@@ -1,17 +1,20 @@
-"""Extension of Entropy Mechanism, Lemma 1: the noise of SGD, of Adam and of independent logits
+r"""Extension of Entropy Mechanism, Lemma 1: the noise of SGD, of Adam and of independent logits
 compared.
 
 Without a signal a policy-gradient step is noise. Its covariance in the logits is, up to a factor,
 
-    SGD          S = diag(pi) - pi pi'
-    Adam         S_ab/sqrt(S_aa S_bb)
-    isotropic    the identity
+.. math::
 
-S is the covariance of a sample's score ``e_k - pi`` under a coin, and is called score-shaped. Adam
-is without momentum, once its mean squares have settled. Isotropic noise is independent at each
-logit.
+    \text{SGD}\quad S = \operatorname{diag}(\pi) - \pi \pi'
 
-The second orders of entropy follow from moments of pi and of ``w = sqrt(pi/(1 - pi))``.
+    \text{Adam}\quad S_{ab}/\sqrt{S_{aa} S_{bb}}
+
+    \text{isotropic}\quad \text{ the identity}
+
+S is the covariance of a sample's score :math:`e_k - \pi` under a coin, and is called score-shaped. Adam
+is without momentum, once its mean squares have settled. Isotropic noise is independent at each logit.
+
+The second orders of entropy follow from moments of :math:`\pi` and of :math:`w = \sqrt{\pi/(1 - \pi)}`.
 """
 
 import numpy as np

@@ -1,24 +1,28 @@
-"""Extension: how good the first order is. The best constant in |R| <= (K_n/2) ||d||^2.
+r"""Extension: how good the first order is. The best constant in :math:`|R| \le (K_n/2) \|d\|^2`.
 
-Let ``R = H(z + d) - H(z) + Cov(z, d)``. For every n, policy and step
+Let :math:`R = H(z + d) - H(z) + \operatorname{Cov}(z, d)`. For every n, policy and step
 
-    |R| <= (1/2)(5/8 + (1/5) log n) ||d||^2.
+.. math::
 
-No constant free of n is enough. Two actions of mass 1/4 each and a uniform rest (``n >= 4``) give
-``K_n >= 1/4 + (1/8) log((n - 2)/2)``. For ``n = 2`` the best constant is 1/2. Numerically
-``K_n = max_p p [1 + (1 - 2p) log(p (n - 2)/(1 - 2p))]``. This is 0.53 for ``n = 3``, 1.10 for 1000
-and 1.70 for 151,936, where the bound has 0.84, 2.01 and 3.01.
+    |R| \le \tfrac12(5/8 + \tfrac15 \log n) \|d\|^2.
 
-Proof. Along z + t d the curvature is ``Q = -V - Cov(u^2, log pi)``, with ``u = d - E d`` and
-``V = E u^2``. Use ``-p log p <= p log(1/q) + q - p`` with ``q = 1/(e n)`` for the actions with
-``u^2 < V`` and ``q = 1/(8 n)`` for the others. With ``D = E(V - u^2)_+ <= V`` and
-``r = (max d - min d)^2 <= 2 ||d||^2`` this gives
+No constant free of n is enough. Two actions of mass 1/4 each and a uniform rest (:math:`n \ge 4`) give
+:math:`K_n \ge 1/4 + \tfrac18 \log((n - 2)/2)`. For :math:`n = 2` the best constant is 1/2. Numerically
+:math:`K_n = \max_p p [1 + (1 - 2p) \log(p (n - 2)/(1 - 2p))]`. This is 0.53 for :math:`n = 3`, 1.10 for
+1000 and 1.70 for 151,936, where the bound has 0.84, 2.01 and 3.01.
 
-    -Q <= V (1 + 1/e) + D log n,    Q <= D (log n + log 8 - 2) + r/8.
+Proof. Along :math:`z + t d` the curvature is :math:`Q = -V - \operatorname{Cov}(u^2, \log \pi)`, with
+:math:`u = d - \mathbb E d` and :math:`V = \mathbb E u^2`. Use :math:`-p \log p \le p \log(1/q) + q - p`
+with :math:`q = 1/(e n)` for the actions with :math:`u^2 < V` and :math:`q = 1/(8 n)` for the others.
+With :math:`D = \mathbb E(V - u^2)_+ \le V` and :math:`r = (\max d - \min d)^2 \le 2 \|d\|^2` this gives
 
-Further, ``D <= r/10``, ``V + D <= 8r/27`` and ``V <= r/4``. For ``-a <= u <= b`` and ``a <= b``,
-``(u^2 - V)_+`` lies below a square. It is ``(b^2 - V)(u + a)^2/r`` if ``V >= a^2``, and
-``(1 - V/b^2) u^2`` if ``V <= a^2``.
+.. math::
+
+    -Q \le V (1 + 1/e) + D \log n,\quad Q \le D (\log n + \log 8 - 2) + r/8.
+
+Further, :math:`D \le r/10`, :math:`V + D \le 8r/27` and :math:`V \le r/4`. For :math:`-a \le u \le b`
+and :math:`a \le b`, :math:`(u^2 - V)_+` lies below a square. It is :math:`(b^2 - V)(u + a)^2/r` if
+:math:`V \ge a^2`, and :math:`(1 - V/b^2) u^2` if :math:`V \le a^2`.
 """
 
 from typing import Any

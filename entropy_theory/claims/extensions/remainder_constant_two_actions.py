@@ -1,13 +1,16 @@
-"""Extension: for two actions the best constant in the remainder of the first order is K_2 = 1/2.
+r"""Extension: for two actions the best constant in the remainder of the first order is
+:math:`K_2 = 1/2`.
 
-``R = H(z + d) - H(z) + Cov(z, d)`` depends on the gap ``x = z_1 - z_2`` alone. Along it, with
-``s = pi_1``,
+:math:`R = H(z + d) - H(z) + \operatorname{Cov}(z, d)` depends on the gap :math:`x = z_1 - z_2` alone.
+Along it, with :math:`s = \pi_1`,
 
-    H''(x) = -s (1 - s)(1 + x (1 - 2s)) = -(1 - x tanh(x/2))/(4 cosh(x/2)^2).
+.. math::
 
-``|H''| <= 1/4``, because ``2 w tanh w <= 2 + sinh(w)^2`` for ``w = |x|/2``. With
-``(d_1 - d_2)^2 <= 2 ||d||^2`` this gives ``|R| <= (1/4) ||d||^2``. At ``x = 0`` and ``d = (1, -1)``
-both are equalities to second order.
+    H''(x) = -s (1 - s)(1 + x (1 - 2s)) = -(1 - x \tanh(x/2))/(4 \cosh(x/2)^2).
+
+:math:`|H''| \le 1/4`, because :math:`2 w \tanh w \le 2 + \sinh(w)^2` for :math:`w = |x|/2`. With
+:math:`(d_1 - d_2)^2 \le 2 \|d\|^2` this gives :math:`|R| \le \tfrac14 \|d\|^2`. At :math:`x = 0` and
+:math:`d = (1, -1)` both are equalities to second order.
 """
 
 from entropy_theory import verification as vf

@@ -1,19 +1,23 @@
-"""Extension of AEPO, responses of several tokens: no entropy above log(number of right responses).
+r"""Extension of AEPO, responses of several tokens: no entropy above log(number of right responses).
 
-The update is tempered REINFORCE on a token tree with exact expected steps. Responses are drawn at
-any temperatures T_k above some positive bound. Each right response adds the derivative of its
-log-probability. The policy gradient (expected GRPO) may be added with any weight. A token is
-*viable* at a state if some right response goes on from it. With W(s) the tempered probability of
-passing s and ending right, the logits at s move by
+The update is tempered REINFORCE on a token tree with exact expected steps. Responses are drawn at any
+temperatures :math:`T_k` above some positive bound. Each right response adds the derivative of its
+log-probability. The policy gradient (expected GRPO) may be added with any weight. A token is *viable*
+at a state if some right response goes on from it. With :math:`W(s)` the tempered probability of passing
+s and ending right, the logits at s move by
 
-    dz(s, a) = eta (W(sa) - pi(a|s) W(s)).
+.. math::
 
-A nonviable logit never rises, as ``W(sa) = 0``. The sum of the viable logits never falls, as their
-W(sa) add up to W(s). So at every state the gap between the mean viable logit and each nonviable one
-only grows. Sampling keeps a chance of ending right. Every state's nonviable mass, weighted by the
-visits, vanishes. A right response becomes certain, and
+    dz(s, a) = \eta (W(sa) - \pi(a|s) W(s)).
 
-    limsup_k H(responses) <= log (number of right responses).
+A nonviable logit never rises, as :math:`W(sa) = 0`. The sum of the viable logits never falls, as their
+:math:`W(sa)` add up to :math:`W(s)`. So at every state the gap between the mean viable logit and each
+nonviable one only grows. Sampling keeps a chance of ending right. Every state's nonviable mass,
+weighted by the visits, vanishes. A right response becomes certain, and
+
+.. math::
+
+    \limsup_k H(\text{responses}) \le \log (\text{number of right responses}).
 
 Per token this is the logarithm divided by the length. Where right responses are many, it does not
 exclude a target of a quarter of a nat per token.

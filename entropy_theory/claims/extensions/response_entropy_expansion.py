@@ -1,23 +1,30 @@
-"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses to first order, with a
+r"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses to first order, with a
 bound.
 
 A response has h tokens out of n, with tabular logits z and any step d of them. Let
-``D = max_s ||d_s||_2^2`` over the states, d(s) the probability of visiting s, and H(sa) the entropy
-to come after token a. Then
+:math:`D = \max_s \|d_s\|_2^2` over the states, :math:`d(s)` the probability of visiting s, and
+:math:`H(sa)` the entropy to come after token a. Then
 
-    |H(z + d) - H(z) - sum_s d(s) {-Cov_s(log pi, d) + Cov_s(H(sa), d)}|
-        <= (h/4)(1 + log h + h log n) D.
+.. math::
+
+    |H(z + d) - H(z) - \sum_s d(s) \{-\operatorname{Cov}_s(\log \pi, d) + \operatorname{Cov}_s(H(sa),
+    d)\}| \le (h/4)(1 + \log h + h \log n) D.
 
 This is the repaired Lemma 1 with its remainder. For one token it is the bound at one state.
 
-Proof, along z + t d, with responses y as actions. Let ``S(y) = sum_t (d_t - E d_t)`` be the score
-of y, and Q(y) the sum of Var(d) over the states of y. Then
+Proof, along :math:`z + t d`, with responses y as actions. Let
+:math:`S(y) = \sum_t (d_t - \mathbb E d_t)` be the score of y, and :math:`Q(y)` the sum of
+:math:`\operatorname{Var}(d)` over the states of y. Then
 
-    H' = -E[log pi(y) S],    H'' = -E[S^2] - E[log pi(y) (S^2 - Q)],    E[S^2] = E[Q].
+.. math::
 
-Here ``Q <= h D/2`` and ``|S| <= h sqrt(2 D)``. Then ``-E[log pi(y) Q] <= (h D/2) H`` bounds H''
-from below. ``-p log p <= -p log q + q - p`` with ``q = 1/(4 h n^h)`` bounds it from above.
-Together, ``|H''| <= (h D/2)(1 + log h + h log n)``.
+    H' = -\mathbb E[\log \pi(y) S],\quad H'' = -\mathbb E[S^2] - \mathbb E[\log \pi(y) (S^2 - Q)],\quad
+    \mathbb E[S^2] = \mathbb E[Q].
+
+Here :math:`Q \le h D/2` and :math:`|S| \le h \sqrt{2 D}`. Then
+:math:`-\mathbb E[\log \pi(y) Q] \le (h D/2) H` bounds H'' from below.
+:math:`-p \log p \le -p \log q + q - p` with :math:`q = 1/(4 h n^h)` bounds it from above. Together,
+:math:`|H''| \le (h D/2)(1 + \log h + h \log n)`.
 """
 
 from collections.abc import Callable

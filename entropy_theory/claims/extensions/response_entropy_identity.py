@@ -1,16 +1,19 @@
-"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses moves by a covariance of
-log pi.
+r"""Extension of the Entropy Mechanism, Lemma 1: the entropy of responses moves by a covariance of log
+:math:`\pi`.
 
-It is for any policy over responses of h tokens that is, token by token, a softmax of logits z_s.
-These may depend in any differentiable way on the trained parameters (tables, networks that all
-states share). With ``v = dz``,
+It is for any policy over responses of h tokens that is, token by token, a softmax of logits
+:math:`z_s`. These may depend in any differentiable way on the trained parameters (tables, networks that
+all states share). With :math:`v = dz`,
 
-    dH = -Cov_y(log pi(y), d log pi(y)),      d log pi(y) = sum_t (v_t - E v_t).
+.. math::
 
-State by state, with H(sa) the entropy to come, it is
-``sum_s d(s) {-Cov_s(log pi, v) + Cov_s(H(sa), v)}``. Nothing is assumed about how the logits of
-different states move together. Lemma 1 as printed for one token is the case ``h = 1``. Theorems 1
-and 2 are cases of v.
+    dH = -\operatorname{Cov}_y(\log \pi(y), d \log \pi(y)),\quad d \log \pi(y) = \sum_t (v_t - \mathbb E
+    v_t).
+
+State by state, with :math:`H(sa)` the entropy to come, it is :math:`\sum_s d(s)
+\{-\operatorname{Cov}_s(\log \pi, v) + \operatorname{Cov}_s(H(sa), v)\}`. Nothing is assumed about how
+the logits of different states move together. Lemma 1 as printed for one token is the case
+:math:`h = 1`. Theorems 1 and 2 are cases of v.
 """
 
 from typing import Any

@@ -1,15 +1,18 @@
-"""Extension of AEPO, section 4.2: up to which temperature tempered REINFORCE improves the reward.
+r"""Extension of AEPO, section 4.2: up to which temperature tempered REINFORCE improves the reward.
 
-It is exact to first order, for any z in R^n and A*. As in `aepo.reward-improvement`,
-``p = pi(A*)``, q and q^T are pi and pi^T given A*, and ``d = 1_{A*} pi^T - P_T pi`` is the step.
-The rate of the reward per correct tempered sample,
+It is exact to first order, for any z in :math:`R^n` and :math:`A^*`. As in `aepo.reward-improvement`,
+:math:`p = \pi(A^*)`, q and :math:`q^T` are :math:`\pi` and :math:`\pi^T` given :math:`A^*`, and
+:math:`d = 1_{A^*} \pi^T - P_T \pi` is the step. The rate of the reward per correct tempered sample,
 
-    <grad p, q^T - pi> = <grad p, d>/P_T = p {(1 - p)(<q, q^T> - p <q, q>) + sum_{wrong} pi^2},
+.. math::
 
-does not increase with T. At ``T <= 1`` it is at least
-``p (1 - p)^2 <q, q> + p sum_{wrong} pi^2 > 0``. So there is a T_R in (1, inf] such that the step
-raises p, to first order, exactly for ``T < T_R``. It is infinite exactly if
-``(1 - p)/|A*| + sum_{wrong} pi^2 >= p (1 - p) <q, q>``. These two are theorems beside the
+    \langle \nabla p, q^T - \pi\rangle = \langle \nabla p, d\rangle/P_T = p \{(1 - p)(\langle q,
+    q^T\rangle - p \langle q, q\rangle) + \sum_{\text{wrong}} \pi^2\},
+
+does not increase with T. At :math:`T \le 1` it is at least :math:`p (1 - p)^2 \langle q, q\rangle + p
+\sum_{\text{wrong}} \pi^2 > 0`. So there is a :math:`T_R` in (1, inf] such that the step raises p, to
+first order, exactly for :math:`T < T_R`. It is infinite exactly if :math:`(1 - p)/|A^*| +
+\sum_{\text{wrong}} \pi^2 \ge p (1 - p) \langle q, q\rangle`. These two are theorems beside the
 statement's, in its proof file.
 """
 

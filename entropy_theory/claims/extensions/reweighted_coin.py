@@ -1,24 +1,28 @@
-"""Extension: which samplers and corrections move entropy when the reward is a coin.
+r"""Extension: which samplers and corrections move entropy when the reward is a coin.
 
-Tokens are drawn from mu and trained as the policy's, each with a weight. The reward is a coin that
-does not depend on the action, of mean m without a baseline. The expected step is m times a positive
-number times
+Tokens are drawn from :math:`\mu` and trained as the policy's, each with a weight. The reward is a coin
+that does not depend on the action, of mean m without a baseline. The expected step is m times a
+positive number times
 
-    sum_a pi_a w_a (e_a - pi).
+.. math::
 
-Uncorrected samples have ``w = mu/pi``, and exact importance weights have ``w = 1``. Weights
-truncated at c (TIS) have ``w = min(1, c mu/pi)``. Masked ones (IcePop) have w 1 or 0. The first
-order of entropy is ``-m Cov_pi(w, S)`` with ``S_a = pi_a (log pi_a + H)``. As pi_a grows,
-``S - E S`` changes sign once, from - to +. Three rules follow for ``m > 0``.
+    \sum_a \pi_a w_a (e_a - \pi).
 
-- Weights that do not fall as pi_a grows never raise entropy. Such are samples at a lower
-  temperature, of the top k or top p, under a lower bound on pi. Weights that do not grow never
+Uncorrected samples have :math:`w = \mu/\pi`, and exact importance weights have :math:`w = 1`. Weights
+truncated at c (TIS) have :math:`w = \min(1, c \mu/\pi)`. Masked ones (IcePop) have w 1 or 0. The first
+order of entropy is :math:`-m \operatorname{Cov}_\pi(w, S)` with :math:`S_a = \pi_a (\log \pi_a + H)`.
+As :math:`\pi_a` grows, :math:`S - \mathbb E S` changes sign once, from - to +. Three rules follow for
+:math:`m > 0`.
+
+- Weights that do not fall as :math:`\pi_a` grows never raise entropy. Such are samples at a lower
+  temperature, of the top k or top p, under a lower bound on :math:`\pi`. Weights that do not grow never
   lower it.
 - A lower entropy of the sampler is not enough. A stale sampler may have lost entropy elsewhere.
-- Truncation and an upper bound on pi/mu leave w monotone where mu/pi is, so a sharper sampler still
-  sharpens, but less. A lower bound on pi/mu takes out the likeliest tokens, and can turn the sign.
+- Truncation and an upper bound on :math:`\pi/\mu` leave w monotone where :math:`\mu/\pi` is, so a
+  sharper sampler still sharpens, but less. A lower bound on :math:`\pi/\mu` takes out the likeliest
+  tokens, and can turn the sign.
 
-With the mean of the rewards as baseline ``m = 0``, and no sampler has a first order.
+With the mean of the rewards as baseline :math:`m = 0`, and no sampler has a first order.
 """
 
 import numpy as np

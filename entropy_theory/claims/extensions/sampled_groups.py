@@ -1,29 +1,41 @@
-"""Extension of AEPO, section 3.1: mean and variance of a sampled group's policy gradient.
+r"""Extension of AEPO, section 3.1: mean and variance of a sampled group's policy gradient.
 
-A group has G independent responses a_i of one state with rewards r(a_i). There are three advantages
-A_i: the reward itself, the reward less the group's mean (GRPO without the division, Dr. GRPO), or
-less the mean of the other members (leave-one-out, RLOO). The estimate is
-``g = (1/G) sum_i A_i (delta_{a_i} - pi)``. Take any direction u of the logits, with
-``x = u - E u``, ``y = r - E r`` and ``c = Cov(r, u)``, the slope of the expected reward along u.
-Exactly, and for any rewards,
+A group has G independent responses :math:`a_i` of one state with rewards :math:`r(a_i)`. There are
+three advantages :math:`A_i`: the reward itself, the reward less the group's mean (GRPO without the
+division, Dr. GRPO), or less the mean of the other members (leave-one-out, RLOO). The estimate is
+:math:`g = (1/G) \sum_i A_i (\delta_{a_i} - \pi)`. Take any direction u of the logits, with
+:math:`x = u - \mathbb E u`, :math:`y = r - \mathbb E r` and :math:`c = \operatorname{Cov}(r, u)`, the
+slope of the expected reward along u. Exactly, and for any rewards,
 
-    E<g, u> = c without a baseline and leave-one-out,      (1 - 1/G) c with the group's mean.
+.. math::
 
-With ``u = grad H`` the expected first-order change of entropy is the exact one times this factor. A
-group of one has its reward as mean, and the estimate is 0. The variances of <g, u> are
+    \mathbb E\langle g, u\rangle = c \text{ without a baseline and leave-one-out},
 
-    without a baseline   Var(r x)/G,
-    leave-one-out        Var(y x)/G + (Var r Var u + c^2)/(G (G - 1)),
-    the group's mean     (1 - 1/G)^2 times the one before.
+    \mathbb E\langle g, u\rangle = (1 - 1/G) c \text{ with the group's mean}.
+
+With :math:`u = \nabla H` the expected first-order change of entropy is the exact one times this factor.
+A group of one has its reward as mean, and the estimate is 0. The variances of
+:math:`\langle g, u\rangle` are
+
+.. math::
+
+    \text{without a baseline}\quad \operatorname{Var}(r x)/G,
+
+    \text{leave-one-out}\quad \operatorname{Var}(y x)/G + (\operatorname{Var} r \operatorname{Var} u +
+    c^2)/(G (G - 1)),
+
+    \text{the group's mean}\quad (1 - 1/G)^2 \text{ times the one before}.
 
 In the second line, the first part is the variance under the exact baseline E r. The second is the
 cost of estimating the baseline from the other members. Take two answers, one of them right with
 probability p, and rewards 1 and 0. Leave-one-out has the lower variance where
 
+.. math::
+
     p < 2 (G - 2)/(3 G - 5),
 
-and the higher one above that, in every direction. In groups of two it is higher at every p, and
-above ``p = 2/3`` it is higher in groups of every size.
+and the higher one above that, in every direction. In groups of two it is higher at every p, and above
+:math:`p = 2/3` it is higher in groups of every size.
 """
 
 from __future__ import annotations

@@ -1,19 +1,22 @@
-"""Extension of the Entropy Mechanism, Lemma 1: entropy's rate for any differentiable
+r"""Extension of the Entropy Mechanism, Lemma 1: entropy's rate for any differentiable
 parametrization.
 
-At one state the logits depend on parameters theta in any differentiable way, such as a network's.
-The score ``grad log pi_a`` is the gradient of the log-probability in the parameters. For any motion
-dtheta,
+At one state the logits depend on parameters :math:`\theta` in any differentiable way, such as a
+network's. The score :math:`\nabla \log \pi_a` is the gradient of the log-probability in the parameters.
+For any motion dtheta,
 
-    dH = -Cov(log pi, <grad log pi, dtheta>).
+.. math::
 
-Nothing in it is tabular. Both factors can be measured on sampled actions, from their
-log-probabilities before and after a small step. It rests on ``E[grad log pi] = 0`` alone. Tabular
-logits with ``dtheta = dz`` give Lemma 1 at one state. With responses of a token tree as the actions
-it gives the response entropy.
+    dH = -\operatorname{Cov}(\log \pi, \langle \nabla \log \pi, d\theta\rangle).
 
-It is searched with two shared parameters, ``logits = base + theta_1 x + theta_2 y`` for features x
-and y of the actions. It is proved for any number of parameters and any differentiable logits.
+Nothing in it is tabular. Both factors can be measured on sampled actions, from their log-probabilities
+before and after a small step. It rests on :math:`\mathbb E[\nabla \log \pi] = 0` alone. Tabular logits
+with :math:`d\theta = dz` give Lemma 1 at one state. With responses of a token tree as the actions it
+gives the response entropy.
+
+It is searched with two shared parameters, :math:`\text{logits } = \text{ base } + \theta_1 x + \theta_2
+y` for features x and y of the actions. It is proved for any number of parameters and any differentiable
+logits.
 """
 
 from collections.abc import Callable

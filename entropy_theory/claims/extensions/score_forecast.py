@@ -1,20 +1,27 @@
-"""Extension: a forecast of the entropy change by any update rule, token by token.
+r"""Extension: a forecast of the entropy change by any update rule, token by token.
 
-At one state a rule gives token i (action a_i, weight w_i) the score s_i. Its state terms have the
-coefficients lambda (entropy), kappa (clamped entropy of a kept set K) and beta (KL to a reference
-rho). With ``l = log(pi/rho)`` the step
+At one state a rule gives token i (action :math:`a_i`, weight w_i) the score :math:`s_i`. Its state
+terms have the coefficients :math:`\lambda` (entropy), :math:`\kappa` (clamped entropy of a kept set K)
+and :math:`\beta` (KL to a reference rho). With :math:`l = \log(\pi/\rho)` the step
 
-    d = eta { sum_i w_i s_i (e_{a_i} - pi) - lambda S - kappa S~ + beta pi (l - E l) }
+.. math::
 
-changes entropy, with ``S = pi (log pi + H)`` and its mean ``Sbar = E_pi[S]``, by
+    d = \eta \{ \sum_i w_i s_i (e_{a_i} - \pi) - \lambda S - \kappa \tilde S + \beta \pi (l - \mathbb E
+    l) \}
 
-    eta { -sum_i w_i s_i (S_{a_i} - Sbar)
-          + lambda sum S^2 + kappa sum_K S S~ - beta sum S pi (l - E l) }
+changes entropy, with :math:`S = \pi (\log \pi + H)` and its mean :math:`\bar S = \mathbb E_\pi[S]`, by
 
-up to ``(1/4)(1 + log n) ||d||^2``. So the forecast is a sum over tokens. A penalty on the KL has
-``beta < 0``. The step is eta times the gradient of
+.. math::
 
-    sum_i w_i s_i log pi(a_i) + lambda H + kappa H~ + beta KL(pi || rho).
+    \eta \{ -\sum_i w_i s_i (S_{a_i} - \bar S) + \lambda \sum S^2 + \kappa \sum_K S \tilde S - \beta
+    \sum S \pi (l - \mathbb E l) \}
+
+up to :math:`\tfrac14(1 + \log n) \|d\|^2`. So the forecast is a sum over tokens. A penalty on the KL
+has :math:`\beta < 0`. The step is :math:`\eta` times the gradient of
+
+.. math::
+
+    \sum_i w_i s_i \log \pi(a_i) + \lambda H + \kappa \tilde H + \beta \operatorname{KL}(\pi \| \rho).
 """
 
 import numpy as np

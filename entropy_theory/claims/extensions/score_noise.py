@@ -1,18 +1,23 @@
-"""Extension of Entropy Mechanism, Lemma 1: SGD's noise against noise of its own at each logit.
+r"""Extension of Entropy Mechanism, Lemma 1: SGD's noise against noise of its own at each logit.
 
-One action has probability p, and each of the ``m = n - 1`` others has q, so ``e = 1 - p = m q``.
-The gap in the logits is ``D = log(p/q)``. With w1 and w2 the values of ``sqrt(pi/(1 - pi))`` of the
-one and of each other action, the second orders of entropy are
+One action has probability p, and each of the :math:`m = n - 1` others has q, so
+:math:`e = 1 - p = m q`. The gap in the logits is :math:`D = \log(p/q)`. With w1 and w2 the values of
+:math:`\sqrt{\pi/(1 - \pi)}` of the one and of each other action, the second orders of entropy are
 
-    isotropic    e [p (p - q) D - (1 + p - q)/2],
-    SGD          (e q/2) {p (p - q) D [(2 p - 1) m + 2 p + 1] - [p^2 (m + 2) + 1 - q (1 + p)]},
-    Adam         p e D (w1 - w2)(e w1 + p w2) - [1 - p e (w1 - w2)^2]/2.
+.. math::
 
-The mean square displacement of the centered logits is n - 1 under isotropic noise, and
-``1 - sum pi^2`` under SGD's. Per unit of it, SGD's noise raises a peaked policy's entropy more. In
-the limit of large D this is ``(n + 2)/4`` times as much, or 8.5 times for 32 actions. Per step of
-one learning rate it raises it less, because SGD's steps are short there. Per displacement of the
-policy, Var_pi(d), all shapes are within the bounds of ``extension.noise-any-shape``.
+    \text{isotropic}\quad e [p (p - q) D - (1 + p - q)/2],
+
+    \text{SGD}\quad (e q/2) \{p (p - q) D [(2 p - 1) m + 2 p + 1] - [p^2 (m + 2) + 1 - q (1 + p)]\},
+
+    \text{Adam}\quad p e D (w_1 - w_2)(e w_1 + p w_2) - [1 - p e (w_1 - w_2)^2]/2.
+
+The mean square displacement of the centered logits is :math:`n - 1` under isotropic noise, and
+:math:`1 - \sum \pi^2` under SGD's. Per unit of it, SGD's noise raises a peaked policy's entropy more.
+In the limit of large D this is :math:`(n + 2)/4` times as much, or 8.5 times for 32 actions. Per step
+of one learning rate it raises it less, because SGD's steps are short there. Per displacement of the
+policy, :math:`\operatorname{Var}_\pi(d)`, all shapes are within the bounds of
+`extension.noise-any-shape`.
 """
 
 from typing import Any

@@ -2,13 +2,22 @@ r"""Extension: the entropy change through second order, with a bound on what is 
 
 For every z, every step d, u = d - E_pi[d], rho = max d - min d:
 
-    H(z + d) - H(z) = -Cov(log pi, d) - (1/2) {Var(d) + E[(log pi + H) u^2]} + R,
-    |R| <= rho^3 (2 + 7 log n) / 24.
+.. math::
 
-The quadratic form is Q(d) = -Var(d) - Cov(z, u^2). Along z + t d the third derivative is, in joint
-cumulants, H''' = -2 E[u^3] - E[l u^3] + 3 E[l u] E[u^2] with l = log pi + H, and E|l| <= 2H, so
+    H(z + d) - H(z) = -\operatorname{Cov}(\log \pi, d) - \tfrac12 \{\operatorname{Var}(d) +
+    \mathbb E[(\log \pi + H) u^2]\} + R,
 
-    |E u^3| <= rho^3/4,   |E[l u^3]| <= rho^3 H,   |E[l u]| E[u^2] <= rho H rho^2/4.
+    |R| \le \rho^3 (2 + 7 \log n) / 24.
+
+The quadratic form is :math:`Q(d) = -\operatorname{Var}(d) - \operatorname{Cov}(z, u^2)`. Along
+:math:`z + t d` the third derivative is, in joint cumulants, :math:`H''' = -2 \mathbb E[u^3] -
+\mathbb E[l u^3] + 3 \mathbb E[l u] \mathbb E[u^2]` with :math:`l = \log \pi + H`, and
+:math:`E|l| \le 2H`, so
+
+.. math::
+
+    |\mathbb E u^3| \le \rho^3/4,\quad |\mathbb E[l u^3]| \le \rho^3 H,\quad |\mathbb E[l u]|
+    \mathbb E[u^2] \le \rho H \rho^2/4.
 
 The constant is not sharp.
 """

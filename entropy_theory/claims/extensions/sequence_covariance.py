@@ -1,21 +1,25 @@
-"""Extension of the Entropy Mechanism: the entropy of whole responses moves by a covariance over
+r"""Extension of the Entropy Mechanism: the entropy of whole responses moves by a covariance over
 them.
 
-Responses y of any length have token-tabular logits, the reward R(y) and
-``H = -sum_y pi(y) log pi(y)``. For any direction x of the logits, with E x_t the mean of x over the
-tokens of the t-th state on the way,
+Responses y of any length have token-tabular logits, the reward :math:`R(y)` and
+:math:`H = -\sum_y \pi(y) \log \pi(y)`. For any direction x of the logits, with :math:`\mathbb E x_t`
+the mean of x over the tokens of the t-th state on the way,
 
-    dH = -Cov_y(log pi(y), sum_t (x_t - E x_t)).
+.. math::
 
-The natural policy gradient has ``x = A(s, a)``, and ``sum_t A_t = R(y) - V`` telescopes. So
+    dH = -\operatorname{Cov}_y(\log \pi(y), \sum_t (x_t - \mathbb E x_t)).
 
-    dH = -eta Cov_y(log pi(y), A(y)),       A(y) = R(y) - V.
+The natural policy gradient has :math:`x = A(s, a)`, and :math:`\sum_t A_t = R(y) - V` telescopes. So
+
+.. math::
+
+    dH = -\eta \operatorname{Cov}_y(\log \pi(y), A(y)),\quad A(y) = R(y) - V.
 
 Theorem 2 with whole responses as actions is right, although the step is taken token by token.
 
-The policy gradient has ``x = d(s) pi(a|s) A(s, a)``, which does not telescope into pi(y) A(y).
-Theorem 1 with whole responses as actions is wrong from two tokens on, since the gradient of token
-logits is not that of response logits. All are exact rates, for trees of any shape.
+The policy gradient has :math:`x = d(s) \pi(a|s) A(s, a)`, which does not telescope into
+:math:`\pi(y) A(y)`. Theorem 1 with whole responses as actions is wrong from two tokens on, since the
+gradient of token logits is not that of response logits. All are exact rates, for trees of any shape.
 """
 
 from entropy_theory import verification as vf

@@ -1,26 +1,31 @@
-"""Extension: policy gradient where the prompts' logits share parameters.
+r"""Extension: policy gradient where the prompts' logits share parameters.
 
-There are N prompts of n actions. The logits are linear in d parameters theta,
-``z_q(theta) = z_q + F_q theta``, as in a network's last layer. J is the mean over prompts of the
-expected reward, with rewards in [0, 1]. Along any direction v with ``x_q = F_q v``,
+There are N prompts of n actions. The logits are linear in d parameters :math:`\theta`,
+:math:`z_q(\theta) = z_q + F_q \theta`, as in a network's last layer. J is the mean over prompts of the
+expected reward, with rewards in [0, 1]. Along any direction v with :math:`x_q = F_q v`,
 
-    J' = mean_q Cov(r_q, x_q),  J'' = mean_q E[(r_q - V_q)(x_q - E x_q)^2],  |J''| <= max |x_qa|^2.
+.. math::
 
-So J'' is at most ``b^2 |v|^2`` in size if no row of the features is longer than b. Two facts follow
-for exact steps of policy gradient with ``eta_k b^2 <= 1``.
+    J' = \operatorname{mean}_q \operatorname{Cov}(r_q, x_q),\quad J'' = \operatorname{mean}_q
+    \mathbb E[(r_q - V_q)(x_q - \mathbb E x_q)^2],\quad |J''| \le \max |x_{qa}|^2.
 
-- J never falls: ``J(theta_{k+1}) >= J(theta_k) + eta_k/2 |g_k|^2``. So the sum of ``eta_k |g_k|^2``
-  is at most 2.
-- ``|g_{k+1}| >= (1 - eta_k b^2) |g_k|``, so that ``g_k -> 0`` if the eta_k have no finite sum.
+So J'' is at most :math:`b^2 |v|^2` in size if no row of the features is longer than b. Two facts follow
+for exact steps of policy gradient with :math:`\eta_k b^2 \le 1`.
 
-Only a gradient of zero is promised. ``extension.conflicting-prompts`` ends at one where the reward
-is below 1 and entropy is left. But let some direction v raise, at every prompt q, each right logit
-over each wrong one by at least ``s_q > 0``. Such prompts are "separable". One-hot features, where
-prompts share nothing, are so. Then ``<g, v> >= mean_q s_q p_q (1 - p_q)``, with two consequences.
+- J never falls: :math:`J(\theta_{k+1}) \ge J(\theta_k) + \eta_k/2 |g_k|^2`. So the sum of
+  :math:`\eta_k |g_k|^2` is at most 2.
+- :math:`|g_{k+1}| \ge (1 - \eta_k b^2) |g_k|`, so that :math:`g_k \to 0` if the :math:`\eta_k` have no
+  finite sum.
 
-- Every ``p_q (1 - p_q)`` tends to 0: each prompt ends solved or lost.
-- None is lost if J starts above ``1 - 1/N``. Then ``J -> 1`` and
-  ``limsup sum_q H_q <= sum_q log |A*_q|``.
+Only a gradient of zero is promised. `extension.conflicting-prompts` ends at one where the reward is
+below 1 and entropy is left. But let some direction v raise, at every prompt q, each right logit over
+each wrong one by at least :math:`s_q > 0`. Such prompts are "separable". One-hot features, where
+prompts share nothing, are so. Then :math:`\langle g, v\rangle \ge \operatorname{mean}_q s_q p_q (1 -
+p_q)`, with two consequences.
+
+- Every :math:`p_q (1 - p_q)` tends to 0: each prompt ends solved or lost.
+- None is lost if J starts above :math:`1 - 1/N`. Then :math:`J \to 1` and
+  :math:`\limsup \sum_q H_q \le \sum_q \log |A^*_q|`.
 """
 
 from __future__ import annotations

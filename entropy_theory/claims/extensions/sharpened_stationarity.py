@@ -1,14 +1,16 @@
-"""Extension of AEnt, Proposition 1 (II): the same bound with a smaller constant.
+r"""Extension of AEnt, Proposition 1 (II): the same bound with a smaller constant.
 
-The constant is ``sqrt(h (n - 1)/n)`` in place of sqrt(h). It is for a tabular softmax policy over n
-tokens, with h tokens per response, a data set D and any returns.
+The constant is :math:`\sqrt{h (n - 1)/n}` in place of :math:`\sqrt{h}`. It is for a tabular softmax
+policy over n tokens, with h tokens per response, a data set D and any returns.
 
-    V*(q) - V(q) <= |D| sqrt(h (n - 1)/n) ||grad V(D)||_2 / C(q).
+.. math::
 
-A state's block of the gradient adds up to zero. So an entry g of it has ``g^2 <= ((n - 1)/n)``
+    V^*(q) - V(q) \le |D| \sqrt{h (n - 1)/n} \|\nabla V(D)\|_2 / C(q).
+
+A state's block of the gradient adds up to zero. So an entry g of it has :math:`g^2 \le ((n - 1)/n)`
 times the sum of squares of the block. Equality holds for one token, one right answer and equal
-probabilities of the wrong ones. For ``h = 2`` and two tokens the factor is 1, so there the bound
-holds without any sqrt(h).
+probabilities of the wrong ones. For :math:`h = 2` and two tokens the factor is 1, so there the bound
+holds without any :math:`\sqrt{h}`.
 """
 
 from entropy_theory import verification as vf

@@ -1,18 +1,19 @@
-"""Extension of AEPO, Theorem 4.3: when a temperature can change the sign of the entropy rate.
+r"""Extension of AEPO, Theorem 4.3: when a temperature can change the sign of the entropy rate.
 
 F, c and C are those of `aepo.theorem-4.3a`. F changes sign at most once, at T0, from - to +
-(`extension.global-tempering`). The rules below are exact for every z in R^n and correct set A*. Let
-``w_a = c_a - C`` on A*, with sum S and with W the sum of its negative parts. Let R be the range of
-z on A*, and D the distance from the largest z of A* to the nearest one with ``w_a < 0``.
+(`extension.global-tempering`). The rules below are exact for every z in :math:`R^n` and correct set
+:math:`A^*`. Let :math:`w_a = c_a - C` on :math:`A^*`, with sum S and with W the sum of its negative
+parts. Let R be the range of z on :math:`A^*`, and D the distance from the largest z of :math:`A^*` to
+the nearest one with :math:`w_a < 0`.
 
-- ``F(T) > 0`` for some T exactly if the mean of c over A* is below C. It then holds for every
-  ``T > R W/|S|``.
-- ``F(T) < 0`` for some T exactly if ``max_{A*} c > C``. It then holds wherever
-  ``W e^{-D/T} < max_{A*} w``.
-- So T0 is in (0, inf) exactly if ``mean_{A*} c < C < max_{A*} c``.
-- For ``|A*| = 1`` mean and maximum are equal. The sign of F is that of ``C - c`` at every T, and
-  the temperature only scales the step.
-- If all actions are correct, ``T0 = 1`` for every policy that is not uniform.
+- :math:`F(T) > 0` for some T exactly if the mean of c over :math:`A^*` is below C. It then holds for
+  every :math:`T > R W/|S|`.
+- :math:`F(T) < 0` for some T exactly if :math:`\max_{A^*} c > C`. It then holds wherever
+  :math:`W e^{-D/T} < \max_{A^*} w`.
+- So T0 is in (0, inf) exactly if :math:`\operatorname{mean}_{A^*} c < C < \max_{A^*} c`.
+- For :math:`|A^*| = 1` mean and maximum are equal. The sign of F is that of :math:`C - c` at every T,
+  and the temperature only scales the step.
+- If all actions are correct, :math:`T_0 = 1` for every policy that is not uniform.
 
 So only with several correct answers can a temperature change the sign.
 """

@@ -1,12 +1,17 @@
-"""Extension of AEnt, Lemma 6: twice sharper, and then tight.
+r"""Extension of AEnt, Lemma 6: twice sharper, and then tight.
 
-    V_lambda^{pi*_lambda}(q) - V_lambda^pi(q) <= ||grad V_lambda(D)||_2^2 / (4 lambda C_lambda(q)),
-    C_lambda(q) = (1/|D|^2) min_s P(s)^2 min_a pi(a|s)^2 / P*(s).
+.. math::
 
-The printed bound has 2 for 4. The printed route bounds KL(pi || pi') by ``||u - c||_inf^2/2``, and
-this by ``||u - c||_2^2/2``. But ``KL <= range(u)^2/8``, and ``range^2 <= 2 ||u - c||_2^2``.
-Equality is approached with one state, two tokens, pi uniform, returns (1, 0) and lambda tending to
-infinity.
+    V_\lambda^{\pi^*_\lambda}(q) - V_\lambda^\pi(q) \le \|\nabla V_\lambda(D)\|_2^2 / (4 \lambda
+    C_\lambda(q)),
+
+    C_\lambda(q) = (1/|D|^2) \min_s P(s)^2 \min_a \pi(a|s)^2 / P^*(s).
+
+The printed bound has 2 for 4. The printed route bounds :math:`\operatorname{KL}(\pi \| \pi')` by
+:math:`\|u - c\|_\infty^2/2`, and this by :math:`\|u - c\|_2^2/2`. But :math:`\operatorname{KL} \le
+\operatorname{range}(u)^2/8`, and :math:`\operatorname{range}^2 \le 2 \|u - c\|_2^2`. Equality is
+approached with one state, two tokens, :math:`\pi` uniform, returns (1, 0) and :math:`\lambda` tending
+to infinity.
 """
 
 from entropy_theory import verification as vf

@@ -1,13 +1,15 @@
-"""Extension of AEnt, Proposition 2: twice sharper in the gradient.
+r"""Extension of AEnt, Proposition 2: twice sharper in the gradient.
 
-    V*(q) - V^pi(q) <= ||grad V_lambda(D)||_2^2 / (4 lambda C_lambda(q))
-                       + lambda h log(|A| / |A*(q)|^{1/h}).
+.. math::
 
-The printed bound has 2 for 4. This is Lemma 5 plus the sharper Lemma 6 (``extension.soft-gap``).
-Unlike there, 4 need not be the best constant, because the two lemmas are not tight together. The
-bias is tight for small lambda, and the gradient's share for large lambda. The best constant is at
-most ``8 log 2 = 5.55``. With it, two answers of returns (1, 0) have equality at the uniform policy
-and ``lambda = 1/(4 log 2)``.
+    V^*(q) - V^\pi(q) \le \|\nabla V_\lambda(D)\|_2^2 / (4 \lambda C_\lambda(q)) + \lambda h \log(|A| /
+    |A^*(q)|^{1/h}).
+
+The printed bound has 2 for 4. This is Lemma 5 plus the sharper Lemma 6 (`extension.soft-gap`). Unlike
+there, 4 need not be the best constant, because the two lemmas are not tight together. The bias is tight
+for small :math:`\lambda`, and the gradient's share for large :math:`\lambda`. The best constant is at
+most :math:`8 \log 2 = 5.55`. With it, two answers of returns (1, 0) have equality at the uniform policy
+and :math:`\lambda = 1/(4 \log 2)`.
 """
 
 from entropy_theory import verification as vf

@@ -1,16 +1,17 @@
-"""The solved face: every action that has probability is right, p = pi(A*) = 1.
+r"""The solved face: every action that has probability is right, :math:`p = \pi(A^*) = 1`.
 
-GRPO's step vanishes there. AEPO's tempered REINFORCE is ``dz = eta (q^T - q)``, with
-``q = softmax(z)`` over the m right answers. The ratio ``q^T_a / q_a`` is proportional to
-``e^{(1/T - 1) z_a}``. Everything follows from three facts.
+GRPO's step vanishes there. AEPO's tempered REINFORCE is :math:`dz = \eta (q^T - q)`, with
+:math:`q = \operatorname{softmax}(z)` over the m right answers. The ratio :math:`q^T_a / q_a` is
+proportional to :math:`e^{(1/T - 1) z_a}`. Everything follows from three facts.
 
-- The entropy rate F(T) has the sign of ``T - 1``, unless q is uniform.
-- For ``T > 1`` the gap between the likeliest answer and every other falls. For ``T < 1`` it grows.
-- For ``eta <= 2`` no step changes the order of the logits, and tied logits stay tied.
+- The entropy rate :math:`F(T)` has the sign of :math:`T - 1`, unless q is uniform.
+- For :math:`T > 1` the gap between the likeliest answer and every other falls. For :math:`T < 1` it
+  grows.
+- For :math:`\eta \le 2` no step changes the order of the logits, and tied logits stay tied.
 
-For two answers with ``z_1 - z_2 = D > 0`` the whole motion is one number, ``dD = -eta f_T(D)``.
-Here ``f_T(D) = tanh(D/2) - tanh(D/(2T))``, which is positive for ``T > 1`` and negative for
-``T < 1``.
+For two answers with :math:`z_1 - z_2 = D > 0` the whole motion is one number,
+:math:`dD = -\eta f_T(D)`. Here :math:`f_T(D) = \tanh(D/2) - \tanh(D/(2T))`, which is positive for
+:math:`T > 1` and negative for :math:`T < 1`.
 """
 
 from typing import Any

@@ -1,18 +1,22 @@
-"""Extension of AEPO, section 3.1: no sampled group raises entropy once the right answer is
+r"""Extension of AEPO, section 3.1: no sampled group raises entropy once the right answer is
 likeliest.
 
-At one state a single action is right, and it is a likeliest one. In a group of any size the
-advantages sum to zero. That of the right action is not negative, and those of wrong ones are not
-positive. Such advantages are rewards less their mean, divided by their deviation or not, or less
-the mean of the others. The baseline pi drops out, so the group's step is
+At one state a single action is right, and it is a likeliest one. In a group of any size the advantages
+sum to zero. That of the right action is not negative, and those of wrong ones are not positive. Such
+advantages are rewards less their mean, divided by their deviation or not, or less the mean of the
+others. The baseline :math:`\pi` drops out, so the group's step is
 
-    d = sum_{a wrong} v_a (e_right - e_a),      v_a >= 0 the sum of -A_i/G over the draws of a.
+.. math::
 
-``S_a = pi_a (log pi_a + H)`` is largest at a likeliest action, and stays so along the step. So
+    d = \sum_{a \text{ wrong}} v_a (e_{\text{right}} - e_a),
+
+    v_a \ge 0 \text{ the sum of } -A_i/G \text{ over the draws of } a.
+
+:math:`S_a = \pi_a (\log \pi_a + H)` is largest at a likeliest action, and stays so along the step. So
 entropy falls all the way, at any learning rate and for any draws. Near success 1, a group with one
-wrong answer gives it the advantage ``-sqrt(G - 1)``, and each right one ``1/sqrt(G - 1)``. Large as
-that is, it raises no entropy here. A rise has to come from elsewhere: tokens whose action does not
-decide the reward, shared parameters, or several right answers.
+wrong answer gives it the advantage :math:`-\sqrt{G - 1}`, and each right one :math:`1/\sqrt{G - 1}`.
+Large as that is, it raises no entropy here. A rise has to come from elsewhere: tokens whose action does
+not decide the reward, shared parameters, or several right answers.
 """
 
 import numpy as np

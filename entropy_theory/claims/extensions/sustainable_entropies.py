@@ -1,23 +1,24 @@
-"""Extension of AEPO: which entropies can be sustained at one tabular state? None above log|A*|.
+r"""Extension of AEPO: which entropies can be sustained at one tabular state? None above
+:math:`\log|A^*|`.
 
-The updates are exact expected ones, with ``m = |A*|`` and AEPO's switch between
-``T_high > 1 > T_low`` at the target H*.
+The updates are exact expected ones, with :math:`m = |A^*|` and AEPO's switch between
+:math:`T_{\text{high}} > 1 > T_{\text{low}}` at the target :math:`H^*`.
 
-- Above log m, take any run (GRPO of any weight, temperatures above a positive bound). Every entropy
-  is at most the start's ceiling of ``extension.entropy-ceiling``, and ``limsup H_k <= log m``. With
+- Above log m, take any run (GRPO of any weight, temperatures above a positive bound). Every entropy is
+  at most the start's ceiling of `extension.entropy-ceiling`, and :math:`\limsup H_k \le \log m`. With
   one right answer this is 0, so that no target is sustained. More precisely,
-  ``1 - p_k <= ((n - m)/m) e^{-Phi_k}``, with Phi never falling.
+  :math:`1 - p_k \le ((n - m)/m) e^{-\Phi_k}`, with :math:`\Phi` never falling.
 - Below it, on the solved face (where GRPO's step vanishes), the entropy rate has the sign of
-  ``H* - H`` at every nonuniform q, for any m and H*. So the switch pushes towards the target from
-  both sides.
-- With ``m = 2`` this is exact and global for ``eta <= 2``. Let
-  ``c = (1/2) max(T_high - 1, 1/T_low - 1)``, which is 1/8 for 1.25 and 0.8. While
-  ``D = |z_1 - z_2|`` is at least c eta from the target's D*, it comes closer at every step. After
-  that D stays within c eta, and the entropy within c eta/4 of H*. Only an exact tie, ``D = 0``,
-  stays where it is.
+  :math:`H^* - H` at every nonuniform q, for any m and :math:`H^*`. So the switch pushes towards the
+  target from both sides.
+- With :math:`m = 2` this is exact and global for :math:`\eta \le 2`. Let :math:`c = \tfrac12
+  \max(T_{\text{high}} - 1, 1/T_{\text{low}} - 1)`, which is 1/8 for 1.25 and 0.8. While
+  :math:`D = |z_1 - z_2|` is at least :math:`c \eta` from the target's :math:`D^*`, it comes closer at
+  every step. After that D stays within :math:`c \eta`, and the entropy within c eta/4 of :math:`H^*`.
+  Only an exact tie, :math:`D = 0`, stays where it is.
 
-Off the face GRPO sharpens the right answers while it learns them. Entropy can sink far below the
-target for a time like ``e^{D/T_high}``, but it comes back (``extension.transient-collapse`` and the
+Off the face GRPO sharpens the right answers while it learns them. Entropy can sink far below the target
+for a time like :math:`e^{D/T_{\text{high}}}`, but it comes back (`extension.transient-collapse` and the
 experiments).
 """
 

@@ -1,18 +1,20 @@
-"""Extension: "the coefficients are algorithm-irrelevant" can be pure symmetry.
+r"""Extension: "the coefficients are algorithm-irrelevant" can be pure symmetry.
 
-Start with equal logits among the m right and among the n - m wrong answers of a prompt. Take an
-algorithm that treats actions of a kind alike: permuting the logits of right actions, or of wrong
-ones, permutes its expected update in the same way. In exact steps of any size it stays for ever on
+Start with equal logits among the m right and among the :math:`n - m` wrong answers of a prompt. Take an
+algorithm that treats actions of a kind alike: permuting the logits of right actions, or of wrong ones,
+permutes its expected update in the same way. In exact steps of any size it stays for ever on
 
-    H = h(R) + R log m + (1 - R) log(n - m),
+.. math::
+
+    H = h(R) + R \log m + (1 - R) \log(n - m),
 
 the largest entropy that its performance allows, where h is the entropy of two outcomes. This is
 exact. REINFORCE, GRPO, natural gradient, entropy bonus and tempered sampling are such algorithms.
 On one curve they differ in speed alone.
 
-Above ``R = m/n`` the curve falls, ``dH/dR = log(m (1 - R)/((n - m) R)) < 0``, so entropy determines
-performance there. The curve is not a law ``R = -a e^H + b``
-(``entropy-mechanism.performance-law``), and a start that is not symmetric leaves it.
+Above :math:`R = m/n` the curve falls, :math:`dH/dR = \log(m (1 - R)/((n - m) R)) < 0`, so entropy
+determines performance there. The curve is not a law :math:`R = -a e^H + b`
+(`entropy-mechanism.performance-law`), and a start that is not symmetric leaves it.
 """
 
 from typing import Any

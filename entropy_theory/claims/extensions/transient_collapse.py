@@ -1,27 +1,29 @@
-"""Extension of AEPO: a collapse that GRPO causes among the right answers is temporary.
+r"""Extension of AEPO: a collapse that GRPO causes among the right answers is temporary.
 
 At one state with m right answers of n, the steps are exact expected steps of GRPO (weight
-``kappa >= 0``) and tempered REINFORCE (``alpha = 1``) at ``T > 1`` and ``eta <= 2``. The policies
-pi and pi^T given a right answer are q and q^T. Let R be the range of the right logits, the gap
-between the likeliest and the least likely right answer. Let B be the least likely right logit minus
-the largest wrong one. Two facts are exact.
+:math:`\kappa \ge 0`) and tempered REINFORCE (:math:`\alpha = 1`) at :math:`T > 1` and
+:math:`\eta \le 2`. The policies :math:`\pi` and :math:`\pi^T` given a right answer are q and
+:math:`q^T`. Let R be the range of the right logits, the gap between the likeliest and the least likely
+right answer. Let B be the least likely right logit minus the largest wrong one. Two facts are exact.
 
 - B never falls. Every wrong logit falls, and
-  ``dz_b = kappa pi_b (1 - p) + P_T (q^T_b - pi_b) >= 0``, as ``q^T_b >= q_b >= pi_b`` for
-  ``T > 1``.
-- ``R' - R <= eta [(kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R})]``.
+  :math:`dz_b = \kappa \pi_b (1 - p) + P_T (q^T_b - \pi_b) \ge 0`, as :math:`q^T_b \ge q_b \ge \pi_b` for
+  :math:`T > 1`.
+- :math:`R' - R \le \eta [(\kappa + 1)(n - m) e^{-B-R} - P_T (e^{-R/T}/m - e^{-R})]`.
 
-GRPO draws the right answers apart by ``e^{-R}`` at most. Temperature brings them together by
-``e^{-R/T}``, which is far more once R is large. So R falls at every step above
+GRPO draws the right answers apart by :math:`e^{-R}` at most. Temperature brings them together by
+:math:`e^{-R/T}`, which is far more once R is large. So R falls at every step above
 
-    R_c = log(m (1 + (kappa + 1)(n - m) e^{-B}/P_T)) / (1 - 1/T).
+.. math::
 
-So R is bounded, and entropy stays away from zero for any ``T > 1``. Moreover ``1 - p -> 0``, so
-GRPO fades. Meanwhile the least likely right answer keeps gaining,
-``q^T_b - q_b >= (e^{-R/T} - e^{-R})/m^2``. Hence ``R -> 0`` and ``H -> log m`` at a constant
-``T > 1``. AEPO's switch stays at T_high while the entropy is below its target, and so comes back to
-every target below log m. But a collapse may last for a time like ``e^{R/T}``
-(``aepo.revival-time``).
+    R_c = \log(m (1 + (\kappa + 1)(n - m) e^{-B}/P_T)) / (1 - 1/T).
+
+So R is bounded, and entropy stays away from zero for any :math:`T > 1`. Moreover :math:`1 - p \to 0`,
+so GRPO fades. Meanwhile the least likely right answer keeps gaining,
+:math:`q^T_b - q_b \ge (e^{-R/T} - e^{-R})/m^2`. Hence :math:`R \to 0` and :math:`H \to \log m` at a
+constant :math:`T > 1`. AEPO's switch stays at :math:`T_{\text{high}}` while the entropy is below its
+target, and so comes back to every target below log m. But a collapse may last for a time like
+:math:`e^{R/T}` (`aepo.revival-time`).
 """
 
 from collections.abc import Callable

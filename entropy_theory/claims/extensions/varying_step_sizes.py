@@ -1,23 +1,25 @@
-"""Extension of AEPO: the right answers are learned if and only if the step sizes have no finite
+r"""Extension of AEPO: the right answers are learned if and only if the step sizes have no finite
 sum.
 
-The setting is one state with ``m = |A*| < n`` and exact expected steps of AEPO's update as in
-``extension.entropy-ceiling``. Each step has its own learning rate ``eta_k >= 0``. Temperatures are
-bounded below, and GRPO weights are ``kappa_k >= 0``. The policy gradient of the expected reward is
-the case ``kappa_k = 0`` and ``T_k = 1``. Let ``w_k = eta_k (1 + kappa_k)``.
+The setting is one state with :math:`m = |A^*| < n` and exact expected steps of AEPO's update as in
+`extension.entropy-ceiling`. Each step has its own learning rate :math:`\eta_k \ge 0`. Temperatures are
+bounded below, and GRPO weights are :math:`\kappa_k \ge 0`. The policy gradient of the expected reward
+is the case :math:`\kappa_k = 0` and :math:`T_k = 1`. Let :math:`w_k = \eta_k (1 + \kappa_k)`.
 
-- A step sets the logits of a right and of a wrong answer at most w_k further apart. So 1 - p falls
-  at most by the factor ``e^{-w_k}``: ``1 - p_k >= (1 - p_0) exp(-(w_0 + ... + w_{k-1}))``.
-- The gap Phi grows by at least ``c w_k (1 - p_k)``, and ``1 - p <= ((n - m)/m) e^{-Phi}``. So if
-  the w_k have no finite sum, 1 - p_k tends to 0.
+- A step sets the logits of a right and of a wrong answer at most :math:`w_k` further apart. So
+  :math:`1 - p` falls at most by the factor :math:`e^{-w_k}`: :math:`1 - p_k \ge (1 - p_0) \exp(-(w_0 +
+  \dots + w_{k-1}))`.
+- The gap :math:`\Phi` grows by at least :math:`c w_k (1 - p_k)`, and
+  :math:`1 - p \le ((n - m)/m) e^{-\Phi}`. So if the :math:`w_k` have no finite sum, :math:`1 - p_k`
+  tends to 0.
 
-The second point has two cases. If Phi does not stay bounded, it is clear. Otherwise
-``1 - p_k + Phi_k/c``, which never falls, converges, as Phi_k does. So 1 - p_k converges too, and a
-positive limit would make Phi grow for ever.
+The second point has two cases. If :math:`\Phi` does not stay bounded, it is clear. Otherwise
+:math:`1 - p_k + \Phi_k/c`, which never falls, converges, as :math:`\Phi_k` does. So :math:`1 - p_k`
+converges too, and a positive limit would make :math:`\Phi` grow for ever.
 
-Hence ``p_k -> 1`` if and only if the sum of the w_k is infinite, and then ``limsup H_k <= log m``.
-Step sizes need no upper bound. With bounded weights a schedule such as ``eta_k = 1/k^2`` stops
-short of the maximum.
+Hence :math:`p_k \to 1` if and only if the sum of the :math:`w_k` is infinite, and then
+:math:`\limsup H_k \le \log m`. Step sizes need no upper bound. With bounded weights a schedule such as
+:math:`\eta_k = 1/k^2` stops short of the maximum.
 """
 
 from __future__ import annotations

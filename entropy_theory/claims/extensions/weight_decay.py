@@ -1,10 +1,10 @@
-"""Extension: decoupled weight decay is a rise of the temperature.
+r"""Extension: decoupled weight decay is a rise of the temperature.
 
-The logits are linear in the parameters, ``z = F theta``. Decoupled weight decay takes theta to
-``(1 - w) theta``, with w the learning rate times the decay. So z becomes ``(1 - w) z``, which is
-softmax at the temperature ``1/(1 - w)``, for any sample. Tokens of advantage zero are included.
-Entropy rises, at the rate Var_pi(z) at first. The first order is neither a lower nor an upper bound
-on the rise.
+The logits are linear in the parameters, :math:`z = F \theta`. Decoupled weight decay takes
+:math:`\theta` to :math:`(1 - w) \theta`, with w the learning rate times the decay. So z becomes
+:math:`(1 - w) z`, which is softmax at the temperature :math:`1/(1 - w)`, for any sample. Tokens of
+advantage zero are included. Entropy rises, at the rate :math:`\operatorname{Var}_\pi(z)` at first. The
+first order is neither a lower nor an upper bound on the rise.
 """
 
 from fractions import Fraction

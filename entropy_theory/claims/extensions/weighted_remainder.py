@@ -1,22 +1,29 @@
-"""Extension: the entropy change to first order, with a remainder that is weighted by the policy.
+r"""Extension: the entropy change to first order, with a remainder that is weighted by the policy.
 
-The bound ``(1/4)(1 + log n) ||d||^2`` counts all logits alike. In a language model most of the
-151,936 logits belong to tokens that are never sampled. Their displacements make ||d||^2 large
-without an effect on entropy. For any displacement d let ``u = d - E d``, ``V = Var(d) = E u^2``,
-``l = log pi + H``, ``c = Cov(log pi, d)``, ``M = max u`` and ``rho = max d - min d``. The remainder
-``R = H(z + d) - H(z) + c`` satisfies
+The bound :math:`\tfrac14(1 + \log n) \|d\|^2` counts all logits alike. In a language model most of the
+151,936 logits belong to tokens that are never sampled. Their displacements make :math:`\|d\|^2` large
+without an effect on entropy. For any displacement d let :math:`u = d - \mathbb E d`,
+:math:`V = \operatorname{Var}(d) = \mathbb E u^2`, :math:`l = \log \pi + H`,
+:math:`c = \operatorname{Cov}(\log \pi, d)`, :math:`M = \max u` and :math:`\rho = \max d - \min d`. The
+remainder :math:`R = H(z + d) - H(z) + c` satisfies
 
-    |R| <= (e^M/2) {V + E[|l| u^2] + V |c|},
-    |R| <= (e^M/2) V {1 + log n + log(rho^2/V)}.
+.. math::
 
-The first bound does not depend on the number of actions, and ``e^M`` tends to 1 with d. M is the
-largest move upwards, so it does not matter how far logits are pushed down. The factor 1/2 is the
-best, at the uniform policy. Both follow from an exact form, with ``w = pi'/pi = e^u/E e^u``:
+    |R| \le (e^M/2) \{V + \mathbb E[|l| u^2] + V |c|\},
 
-    R = -E[(e^u - 1 - u) l]/E e^u + (1 - 1/E e^u) c - KL(pi' || pi).
+    |R| \le (e^M/2) V \{1 + \log n + \log(\rho^2/V)\}.
 
-Here ``0 <= e^u - 1 - u <= e^M u^2/2``, and ``KL(pi' || pi) = int_0^1 t Var_t(d) dt`` with
-``Var_t(d) <= e^M V``.
+The first bound does not depend on the number of actions, and :math:`e^M` tends to 1 with d. M is the
+largest move upwards, so it does not matter how far logits are pushed down. The factor 1/2 is the best,
+at the uniform policy. Both follow from an exact form, with :math:`w = \pi'/\pi = e^u/\mathbb E e^u`:
+
+.. math::
+
+    R = -\mathbb E[(e^u - 1 - u) l]/\mathbb E e^u + (1 - 1/\mathbb E e^u) c - \operatorname{KL}(\pi' \|
+    \pi).
+
+Here :math:`0 \le e^u - 1 - u \le e^M u^2/2`, and :math:`\operatorname{KL}(\pi' \| \pi) = \int_0^1 t
+\operatorname{Var}_t(d) dt` with :math:`\operatorname{Var}_t(d) \le e^M V`.
 """
 
 import numpy as np

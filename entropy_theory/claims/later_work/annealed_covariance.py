@@ -1,26 +1,32 @@
-"""Comparative theory of entropy control (arXiv 2604.09676): what annealing decides, for one state.
+r"""Comparative theory of entropy control (arXiv 2604.09676): what annealing decides, for one state.
 
-The abstract contrasts an entropy bonus, which biases the stationary condition, with
-covariance-based regularization, which is asymptotically unbiased when its coefficient is annealed.
-Its formulas are not public to us. We make it precise with rewards 0 and 1, ``m = |A*| < n`` and
-``V = p = pi(A*)``.
+The abstract contrasts an entropy bonus, which biases the stationary condition, with covariance-based
+regularization, which is asymptotically unbiased when its coefficient is annealed. Its formulas are not
+public to us. We make it precise with rewards 0 and 1, :math:`m = |A^*| < n` and
+:math:`V = p = \pi(A^*)`.
 
-The bonus maximizes ``V + lambda H``. Its only stationary policy is ``softmax(r/lambda)``, with the
-gap
+The bonus maximizes :math:`V + \lambda H`. Its only stationary policy is
+:math:`\operatorname{softmax}(r/\lambda)`, with the gap
 
-    0 < 1 - V = (n - m)/(n - m + m e^{1/lambda}) <= lambda log(n/m).
+.. math::
 
-It is biased at every fixed lambda, and unbiased once lambda is annealed as well.
+    0 < 1 - V = (n - m)/(n - m + m e^{1/\lambda}) \le \lambda \log(n/m).
 
-The covariance penalty maximizes ``V - beta Cov_pi(log pi, r)``. Along the logit direction 1_{A*}
-its rate is
+It is biased at every fixed :math:`\lambda`, and unbiased once :math:`\lambda` is annealed as well.
 
-    p (1 - p) {1 - beta (1 + (1 - 2p) l)},    l = E[log pi | A*] - E[log pi | wrong].
+The covariance penalty maximizes :math:`V - \beta \operatorname{Cov}_\pi(\log \pi, r)`. Along the logit
+direction :math:`1_{A^*}` its rate is
 
-Here ``(1 - 2p) l`` is at most log(n - 1). So for ``beta < 1/(1 + log(n - 1))`` no policy with full
-support is stationary. There is nothing biased to be stuck at, annealed or not. For two actions the
-threshold 1 is sharp. At ``beta = 1`` the policy ``p = 1/2`` is stationary. Above it there are
-spurious stable policies, such as ``p = 0.26`` for ``beta = 2``, and annealing removes these.
+.. math::
+
+    p (1 - p) \{1 - \beta (1 + (1 - 2p) l)\},\quad l = \mathbb E[\log \pi | A^*] - \mathbb E[\log \pi |
+    \text{ wrong}].
+
+Here :math:`(1 - 2p) l` is at most :math:`\log(n - 1)`. So for :math:`\beta < 1/(1 + \log(n - 1))` no
+policy with full support is stationary. There is nothing biased to be stuck at, annealed or not. For two
+actions the threshold 1 is sharp. At :math:`\beta = 1` the policy :math:`p = 1/2` is stationary. Above
+it there are spurious stable policies, such as :math:`p = 0.26` for :math:`\beta = 2`, and annealing
+removes these.
 
 So annealing does not separate the two methods. The difference lies at fixed, small coefficients.
 """

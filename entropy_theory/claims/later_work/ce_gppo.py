@@ -1,19 +1,19 @@
-"""CE-GPPO (arXiv 2509.20712): four classes of tokens, by advantage and probability.
+r"""CE-GPPO (arXiv 2509.20712): four classes of tokens, by advantage and probability.
 
 According to Section 1, a positive advantage at high probability (PA&HP) and a negative one at low
 (NA&LP) collapse entropy. Positive at low (PA&LP) and negative at high (NA&HP) hold it up. No number
-divides high from low there. It is read with the probability ``e^{-H}``, at which a token's
+divides high from low there. It is read with the probability :math:`e^{-H}`, at which a token's
 surprisal is the mean. A sampled token of advantage 1 or -1 has the first-order effect
-``-A (c_k - C)``, with ``c_k = pi_k (log pi_k + H)`` and ``C = E c``.
+:math:`-A (c_k - C)`, with :math:`c_k = \pi_k (\log \pi_k + H)` and :math:`C = \mathbb E c`.
 
 - The two classes of low probability act as described, at every policy.
-- The two of high probability need not. Where ``0 < c_k < C`` a likely token with a positive
+- The two of high probability need not. Where :math:`0 < c_k < C` a likely token with a positive
   advantage raises entropy, and one with a negative advantage lowers it.
 
 All four are right with another border, the crossing z+ of `later-work.stare`, which depends on the
-whole distribution. It is not below ``e^{-H}``, and the likeliest token is never below it.
+whole distribution. It is not below :math:`e^{-H}`, and the likeliest token is never below it.
 
-In the text under Eq. 8 beta_1 amplifies PA&LP and beta_2 NA&LP. By Eq. 8 itself the two are
+In the text under Eq. 8 beta_1 amplifies PA&LP and :math:`\beta_2` NA&LP. By Eq. 8 itself the two are
 exchanged.
 """
 

@@ -1,24 +1,27 @@
-"""Clip-low and clip-high (arXiv 2509.26114): clip-low raises entropy, clip-high lowers it.
+r"""Clip-low and clip-high (arXiv 2509.26114): clip-low raises entropy, clip-high lowers it.
 
-This is the setting of that paper, made exact for one tabular state. Rewards are random and
-symmetric, so the advantage of any sampled token is +c or -c with equal chance. Without clipping the
-expected step is zero. PPO's clip takes out the +c tokens with ratio ``r_a > 1 + eps_high`` and the
--c tokens with ``r_a < 1 - eps_low``. The effective advantage that is left is
+This is the setting of that paper, made exact for one tabular state. Rewards are random and symmetric,
+so the advantage of any sampled token is +c or -c with equal chance. Without clipping the expected step
+is zero. PPO's clip takes out the +c tokens with ratio :math:`r_a > 1 + \varepsilon_{\text{high}}` and
+the -c tokens with :math:`r_a < 1 - \varepsilon_{\text{low}}`. The effective advantage that is left is
 
-    At_a = (c/2) (1[r_a < 1 - eps_low] - 1[r_a > 1 + eps_high]).
+.. math::
 
-The first-order entropy change is ``-eta sum_a pi_a At_a (c_a - C)``, with
-``c_a = pi_a (log pi_a + H)`` of mean C. It is judged for ``eps_low = eps_high = eps``. The halves
-do not interact, since clip-low's effect depends on eps_low alone and clip-high's on eps_high alone.
+    \tilde A_a = (c/2) (1[r_a < 1 - \varepsilon_{\text{low}}] - 1[r_a > 1 + \varepsilon_{\text{high}}]).
+
+The first-order entropy change is :math:`-\eta \sum_a \pi_a \tilde A_a (c_a - C)`, with
+:math:`c_a = \pi_a (\log \pi_a + H)` of mean C. It is judged for :math:`\varepsilon_{\text{low}} =
+\varepsilon_{\text{high}} = \varepsilon`. The halves do not interact, since clip-low's effect depends on
+:math:`\varepsilon_{\text{low}}` alone and clip-high's on :math:`\varepsilon_{\text{high}}` alone.
 
 Each half holds exactly if the actions that left the band on its side have
-``sum pi_a (c_a - C) < 0``. Clip-low raises entropy if the actions that became rarer are rare ones.
-Clip-high lowers it if those that became likelier are (still) rare ones. For an arbitrary drift
+:math:`\sum \pi_a (c_a - C) < 0`. Clip-low raises entropy if the actions that became rarer are rare
+ones. Clip-high lowers it if those that became likelier are (still) rare ones. For an arbitrary drift
 either half fails.
 
-Repair: both halves hold if the actions that left the band are below ``e^{-H}``. The second half
-fails after sharpening. Where the actions that became likelier are the likeliest ones, clip-high
-raises entropy too.
+Repair: both halves hold if the actions that left the band are below :math:`e^{-H}`. The second half
+fails after sharpening. Where the actions that became likelier are the likeliest ones, clip-high raises
+entropy too.
 """
 
 from fractions import Fraction

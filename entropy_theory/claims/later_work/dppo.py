@@ -1,24 +1,30 @@
-"""DPPO (arXiv 2602.04879): the total variation of a policy, seen at one token, and what it bounds.
+r"""DPPO (arXiv 2602.04879): the total variation of a policy, seen at one token, and what it bounds.
 
-DPPO masks a sampled token if (pi_k, 1 - pi_k) has moved by more than delta, "the efficient Binary
-and Top-K approximations to capture the essential divergence". Let ``D_k = |pi_k - pi_old,k|`` and
-``TV = (1/2) sum D``. If no token's mask acts, has the policy moved by at most delta?
+DPPO masks a sampled token if :math:`(\pi_k, 1 - \pi_k)` has moved by more than :math:`\delta`, "the
+efficient Binary and Top-K approximations to capture the essential divergence". Let
+:math:`D_k = |\pi_k - \pi_{\text{old},k}|` and :math:`\operatorname{TV} = \tfrac12 \sum D`. If no
+token's mask acts, has the policy moved by at most delta?
 
-With two or three tokens it has, with four or more it may not, since TV may be n/2 times the largest
-D. TV is never less than any D_k, so a mask that acts is always right about the policy. Section 4.4 of the
-third text claims no more: there D is a lower bound of the divergence.
+With two or three tokens it has, with four or more it may not, since TV may be n/2 times the largest D.
+TV is never less than any :math:`D_k`, so a mask that acts is always right about the policy. Section 4.4
+of the third text claims no more: there D is a lower bound of the divergence.
 
-Theorem 3.2, Eq. 7, bounds what a policy pi gains over the sampler mu, for responses of T tokens:
+Theorem 3.2, Eq. 7, bounds what a policy :math:`\pi` gains over the sampler :math:`\mu`, for responses of
+T tokens:
 
-    J(pi) - J(mu) >= L'(pi) - 2 xi T (T - 1) D^2,    L'(pi) = E_mu[R sum_t (pi/mu - 1)],
+.. math::
 
-with D the largest TV of a state and ``xi = max |R|``. It is true, and so from the other side. Rewards
-count by their range alone: ``max R - min R`` may take the place of ``2 xi``. So for rewards 0 and 1
-the printed penalty is twice what is needed.
+    J(\pi) - J(\mu) \ge L'(\pi) - 2 \xi T (T - 1) D^2,\quad L'(\pi) = \mathbb E_\mu[R \sum_t (\pi/\mu -
+    1)],
 
-Proof, by the first token a and the tree below it: ``J(pi) - J(mu) - L'`` is the mean over mu of the
-same below a, plus ``sum_a (pi - mu)(a) (J_a(pi) - J_a(mu))``. The differences in the sum are at most
-``(max R - min R)(T - 1) D``, and ``sum |pi - mu| <= 2 D``.
+with D the largest TV of a state and :math:`\xi = \max |R|`. It is true, and so from the other side.
+Rewards count by their range alone: :math:`\max R - \min R` may take the place of :math:`2 \xi`. So for
+rewards 0 and 1 the printed penalty is twice what is needed.
+
+Proof, by the first token a and the tree below it: :math:`J(\pi) - J(\mu) - L'` is the mean over
+:math:`\mu` of the same below a, plus :math:`\sum_a (\pi - \mu)(a) (J_a(\pi) - J_a(\mu))`. The
+differences in the sum are at most :math:`(\max R - \min R)(T - 1) D`, and
+:math:`\sum |\pi - \mu| \le 2 D`.
 """
 
 import numpy as np

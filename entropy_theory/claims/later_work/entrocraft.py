@@ -1,24 +1,27 @@
-"""Entrocraft (arXiv 2604.26326): entropy steered by keeping positives only or negatives only.
+r"""Entrocraft (arXiv 2604.26326): entropy steered by keeping positives only or negatives only.
 
 The rule trains on positive samples only while entropy is above a band, to lower it, and on negative
-samples only while it is below, to raise it. At one state with rewards 0 and 1, A* is the correct
-set, W the rest and ``p = pi(A*)``. The exact expected steps, per unit learning rate and unit score,
-are
+samples only while it is below, to raise it. At one state with rewards 0 and 1, :math:`A^*` is the
+correct set, W the rest and :math:`p = \pi(A^*)`. The exact expected steps, per unit learning rate and
+unit score, are
 
-    positives only:  d+ = 1_{A*} pi - p pi,          negatives only:  d- = -(1_W pi - (1 - p) pi).
+.. math::
 
-They are the same vector, because ``E[grad log pi] = 0``. This also holds with shared parameters and
-whole sequences. So both move entropy alike, at any step size, and cannot have opposite effects in
-expectation. With centered advantages they still differ only by a factor for each prompt, ``1 - p``
-against p. So positives weigh hard prompts, and negatives easy ones. The direction depends on which
-actions are correct.
+    \text{positives only}:\quad d_+ = 1_{A^*} \pi - p \pi,\quad \text{ negatives only}:\quad d_- = -(1_W
+    \pi - (1 - p) \pi).
+
+They are the same vector, because :math:`\mathbb E[\nabla \log \pi] = 0`. This also holds with shared
+parameters and whole sequences. So both move entropy alike, at any step size, and cannot have opposite
+effects in expectation. With centered advantages they still differ only by a factor for each prompt,
+:math:`1 - p` against p. So positives weigh hard prompts, and negatives easy ones. The direction depends
+on which actions are correct.
 
 - If every correct action is at least as likely as every wrong one, neither raises entropy
-  (``F <= 0``).
-- If every correct action is at most as likely as every wrong one, neither lowers it (``F >= 0``).
+  (:math:`F \le 0`).
+- If every correct action is at most as likely as every wrong one, neither lowers it (:math:`F \ge 0`).
 
-The proof uses ``w_a = pi_a (z_a - zb) - C``, where ``zb = E z`` and C makes the mean of w zero. If
-``z_a >= z_b`` and ``w_b > 0``, then ``w_a > 0``.
+The proof uses :math:`w_a = \pi_a (z_a - \bar z) - C`, where :math:`\bar z = \mathbb E z` and C makes
+the mean of w zero. If :math:`z_a \ge z_b` and :math:`w_b > 0`, then :math:`w_a > 0`.
 
 The scope is the expectation over on-policy samples, and the rates are for one state. Sampling
 noise, clipping, length normalization and several steps on one batch can tell the two apart. The

@@ -1,17 +1,19 @@
-"""EntroPIC (arXiv 2511.15248): entropy held by the weights of positive and negative samples.
+r"""EntroPIC (arXiv 2511.15248): entropy held by the weights of positive and negative samples.
 
-Positive samples weigh 1 + alpha and negative ones 1 - alpha, with alpha from a PI controller of
-entropy. Rewards are 1 and -1. The authors' code applies the weights to tokens of probability above
-a threshold t (.95). It is read for one state and the exact expectation, where positives and
-negatives push along one line (`later-work.entrocraft`).
+Positive samples weigh :math:`1 + \alpha` and negative ones :math:`1 - \alpha`, with :math:`\alpha` from
+a PI controller of entropy. Rewards are 1 and -1. The authors' code applies the weights to tokens of
+probability above a threshold t (.95). It is read for one state and the exact expectation, where
+positives and negatives push along one line (`later-work.entrocraft`).
 
-- With all tokens weighed, ``(1 + alpha) d+ + (1 - alpha) d- = d+ + d-``. So alpha has no effect.
-- With tokens above a threshold weighed, alpha adds ``sum_{pi_a >= t} pi_a (e_a - pi)`` to the step,
-  whatever the rewards. It adds ``-alpha sum_{pi_a >= t} pi_a (c_a - C)`` to the rate of entropy,
-  and the sum is not negative. So a larger alpha never raises the rate, at any policy and threshold,
-  as the controller supposes.
+- With all tokens weighed, :math:`(1 + \alpha) d_+ + (1 - \alpha) d_- = d_+ + d_-`. So :math:`\alpha`
+  has no effect.
+- With tokens above a threshold weighed, :math:`\alpha` adds
+  :math:`\sum_{\pi_a \ge t} \pi_a (e_a - \pi)` to the step, whatever the rewards. It adds
+  :math:`-\alpha \sum_{\pi_a \ge t} \pi_a (c_a - C)` to the rate of entropy, and the sum is not
+  negative. So a larger :math:`\alpha` never raises the rate, at any policy and threshold, as the
+  controller supposes.
 
-So the threshold makes alpha work, not the sign of the samples.
+So the threshold makes :math:`\alpha` work, not the sign of the samples.
 """
 
 from fractions import Fraction

@@ -1,15 +1,16 @@
-"""Lp-Reg (arXiv 2510.03222): a pull of unlikely tokens to a proxy policy.
+r"""Lp-Reg (arXiv 2510.03222): a pull of unlikely tokens to a proxy policy.
 
 The proxy q is the policy without its least likely tokens, rescaled. It keeps the tokens
-``K = {pi_a >= floor max pi}``, so that ``q/pi = 1/pi(K)`` there. Tokens are held if they are unlikely,
-wrong and in K. The pull of the paper and that of its code differ.
+:math:`K = \{\pi_a \ge \text{floor} \cdot \max \pi\}`, so that :math:`q/\pi = 1/\pi(K)` there. Tokens
+are held if they are unlikely, wrong and in K. The pull of the paper and that of its code differ.
 
-- Paper, Eq. 6: a held token brings the penalty ``KL(q || pi)`` of its state, whose step is ``q - pi``.
-  It never raises entropy. Its rate is ``-sum_K pi_a (c_a - C)/pi(K)``, with ``c_a = pi_a (log pi_a + H)``
-  and ``C = E c``, and the likelier tokens K have a share of at least 0.
-- Code: the held token alone has the score ``q/pi - 1``, one number for all that are held. It adds
-  ``-(1/pi(K) - 1) sum_{held} pi_a (c_a - C)`` to the rate of entropy. Held tokens below ``e^{-H}`` do not
-  lower entropy. Others may.
+- Paper, Eq. 6: a held token brings the penalty :math:`\operatorname{KL}(q \| \pi)` of its state, whose
+  step is :math:`q - \pi`. It never raises entropy. Its rate is :math:`-\sum_K \pi_a (c_a - C)/\pi(K)`,
+  with :math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E c`, and the likelier tokens K have a
+  share of at least 0.
+- Code: the held token alone has the score :math:`q/\pi - 1`, one number for all that are held. It adds
+  :math:`-(1/\pi(K) - 1) \sum_{\text{held}} \pi_a (c_a - C)` to the rate of entropy. Held tokens below
+  :math:`e^{-H}` do not lower entropy. Others may.
 
 So the likelier held tokens decide, and the proxy alone sharpens the policy.
 """

@@ -1,30 +1,36 @@
-"""OPEFO (arXiv 2605.11491): token updates rescaled so that their entropy effects cancel.
+r"""OPEFO (arXiv 2605.11491): token updates rescaled so that their entropy effects cancel.
 
-Tokens with first-order entropy change ``f_i > 0`` get the weight 1 + lambda, those with ``f_i < 0``
-the weight 1 - lambda. Let R be the sum of the rises and L the sum of the falls |f_i|, with
-``R + L > 0``. At
+Tokens with first-order entropy change :math:`f_i > 0` get the weight :math:`1 + \lambda`, those with
+:math:`f_i < 0` the weight :math:`1 - \lambda`. Let R be the sum of the rises and L the sum of the falls
+:math:`|f_i|`, with :math:`R + L > 0`. At
 
-    lambda* = (L - R)/(L + R) = -sum f / sum |f|
+.. math::
 
-the net flow vanishes. It lies in [-1, 1], so no weight is negative. To first order this is exact:
-the balanced step d has ``Cov(log pi, d) = 0``. The exact entropy still moves, within
-``(1/4)(1 + log n) ||d||^2``.
+    \lambda^* = (L - R)/(L + R) = -\sum f / \sum |f|
 
-There is a price. With two actions and the expected policy gradient both tokens push entropy the
-same way. So lambda* is 1 or -1 and the balanced step is zero, which means no learning at all. With
-three actions and graded rewards the balanced step can even lower the expected reward. With rewards
-0 and 1 it never does.
+the net flow vanishes. It lies in [-1, 1], so no weight is negative. To first order this is exact: the
+balanced step d has :math:`\operatorname{Cov}(\log \pi, d) = 0`. The exact entropy still moves, within
+:math:`\tfrac14(1 + \log n) \|d\|^2`.
 
-Proof. Let ``G_a = pi_a A_a``, ``c = E_pi[G]``, ``w = S - Sbar`` with ``S = pi (log pi + H)`` and
-``Sbar = E_pi S`` (so ``f = -G w``), ``X = sum G^2`` and ``Y = sum G w``. Then
+There is a price. With two actions and the expected policy gradient both tokens push entropy the same
+way. So :math:`\lambda^*` is 1 or -1 and the balanced step is zero, which means no learning at all. With
+three actions and graded rewards the balanced step can even lower the expected reward. With rewards 0
+and 1 it never does.
 
-    (R + L) (rate of the reward) = sum over rises of 2 G T,    T = Y (G - c) - X w
+Proof. Let :math:`G_a = \pi_a A_a`, :math:`c = \mathbb E_\pi[G]`, :math:`w = S - \bar S` with
+:math:`S = \pi (\log \pi + H)` and :math:`\bar S = \mathbb E_\pi S` (so :math:`f = -G w`),
+:math:`X = \sum G^2` and :math:`Y = \sum G w`. Then
 
-(once instead of twice where ``f = 0``). Among the correct actions, and among the wrong ones,
-``T/pi = k - X log pi + D/pi``. This falls as pi grows, because ``D = X Sbar - Y c >= 0``. And
-``pi T`` adds up to zero. So ``pi T`` has a sum of at least 0 over the less likely actions
-(``w < 0``) of either kind, and of at most 0 over the others. Rises are the correct actions with
-``w < 0`` (``G > 0``) and the wrong ones with ``w > 0`` (``G < 0``).
+.. math::
+
+    (R + L) (\text{rate of the reward}) = \sum_{\text{rises}} 2 G T,\quad T = Y (G - c) - X w
+
+(once instead of twice where :math:`f = 0`). Among the correct actions, and among the wrong ones,
+:math:`T/\pi = k - X \log \pi + D/\pi`. This falls as :math:`\pi` grows, because
+:math:`D = X \bar S - Y c \ge 0`. And :math:`\pi T` adds up to zero. So :math:`\pi T` has a sum of at
+least 0 over the less likely actions (:math:`w < 0`) of either kind, and of at most 0 over the others.
+Rises are the correct actions with :math:`w < 0` (:math:`G > 0`) and the wrong ones with :math:`w > 0`
+(:math:`G < 0`).
 """
 
 from fractions import Fraction

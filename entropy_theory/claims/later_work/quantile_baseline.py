@@ -1,15 +1,17 @@
-"""QAE (arXiv 2509.22611), Section 4.3: the baseline b as "a linear knob" of the entropy change.
+r"""QAE (arXiv 2509.22611), Section 4.3: the baseline b as "a linear knob" of the entropy change.
 
-In the setting there, a response is one action and ``A_b = r - b`` with r in {0, 1}. It has
-"first-order logit updates of a softmax policy", and ``dH = -eta Cov_pi(log pi, pi (r - b))``. So dH
-rises strictly in b, because ``Cov(log pi, pi) > 0``. Proposition 4.2, "two-sided entropy safety",
-takes ``b = 0`` for the least and ``b = 1`` for the largest entropy change.
+In the setting there, a response is one action and :math:`A_b = r - b` with r in {0, 1}. It has
+"first-order logit updates of a softmax policy", and :math:`dH = -\eta \operatorname{Cov}_\pi(\log \pi,
+\pi (r - b))`. So dH rises strictly in b, because :math:`\operatorname{Cov}(\log \pi, \pi) > 0`.
+Proposition 4.2, "two-sided entropy safety", takes :math:`b = 0` for the least and :math:`b = 1` for the
+largest entropy change.
 
-It is read for the update that the paper makes, a policy gradient with advantage ``r - b``. Its
-expected logit step is ``sum_a pi_a (r_a - b)(e_a - pi) = pi (r - E r)``. So b drops out, because
-``E[grad log pi] = 0``. The identity of Cui et al. has the centered advantage in it, and holds for
-``b = E r`` alone. So the proposition's inequalities hold, and all with equality. A quantile changes
-the speed of a prompt (`extension.loss-binary-rewards`) and the noise of a group.
+It is read for the update that the paper makes, a policy gradient with advantage :math:`r - b`. Its
+expected logit step is :math:`\sum_a \pi_a (r_a - b)(e_a - \pi) = \pi (r - \mathbb E r)`. So b drops
+out, because :math:`\mathbb E[\nabla \log \pi] = 0`. The identity of Cui et al. has the centered
+advantage in it, and holds for :math:`b = \mathbb E r` alone. So the proposition's inequalities hold,
+and all with equality. A quantile changes the speed of a prompt (`extension.loss-binary-rewards`) and
+the noise of a group.
 """
 
 from fractions import Fraction

@@ -1,13 +1,14 @@
-"""Ratios within a band keep entropy within one (REPO, arXiv 2603.11682, Theorem 2).
+r"""Ratios within a band keep entropy within one (REPO, arXiv 2603.11682, Theorem 2).
 
-As quoted elsewhere, the theorem is that PPO's clip constrains the entropy to
-``[(1 - eps_low) H, (1 + eps_high) H]``. But a clip only takes gradients away, and does not hold a
-step to its bounds. It is read for a policy with all ratios within the bounds. Then it is true, and
-for any step, not only to first order.
+As quoted elsewhere, the theorem is that PPO's clip constrains the entropy to :math:`[(1 -
+\varepsilon_{\text{low}}) H, (1 + \varepsilon_{\text{high}}) H]`. But a clip only takes gradients away,
+and does not hold a step to its bounds. It is read for a policy with all ratios within the bounds. Then
+it is true, and for any step, not only to first order.
 
-Proof. Since ``pi' - (1 - eps_low) pi >= 0`` and ``log pi' <= 0``, H' is at least ``1 - eps_low``
-times the cross entropy ``-sum pi log pi'``, which is at least H. Since
-``(1 + eps_high) pi - pi' >= 0`` and ``log pi <= 0``, ``(1 + eps_high) H >= -sum pi' log pi >= H'``.
+Proof. Since :math:`\pi' - (1 - \varepsilon_{\text{low}}) \pi \ge 0` and :math:`\log \pi' \le 0`, H' is
+at least :math:`1 - \varepsilon_{\text{low}}` times the cross entropy :math:`-\sum \pi \log \pi'`, which
+is at least H. Since :math:`(1 + \varepsilon_{\text{high}}) \pi - \pi' \ge 0` and
+:math:`\log \pi \le 0`, :math:`(1 + \varepsilon_{\text{high}}) H \ge -\sum \pi' \log \pi \ge H'`.
 """
 
 from fractions import Fraction

@@ -1,16 +1,17 @@
-"""REPO (arXiv 2603.11682, ICLR 2026): advantages that fall with a token's log-probability.
+r"""REPO (arXiv 2603.11682, ICLR 2026): advantages that fall with a token's log-probability.
 
-REPO replaces A by ``A - beta (log pi + H)``. To the field it is a way around the entropy bonus,
-which needs the logits of the whole vocabulary. In expectation over on-policy samples it is the
-bonus. The step is ``pi (A - E A) + beta grad H``, and so the rate of entropy is that of A plus
-``beta |grad H|^2``.
+REPO replaces A by :math:`A - \beta (\log \pi + H)`. To the field it is a way around the entropy bonus,
+which needs the logits of the whole vocabulary. In expectation over on-policy samples it is the bonus.
+The step is :math:`\pi (A - \mathbb E A) + \beta \nabla H`, and so the rate of entropy is that of A plus
+:math:`\beta |\nabla H|^2`.
 
-REPO-R is the form in use. It has ``A (1 - zeta log pi)`` where ``A > 0`` and
-``A (1 + zeta log pi)`` where ``A < 0``, which is ``A - zeta |A| log pi``. With
-``c = pi (log pi + H)`` it adds ``zeta Cov_pi(|A| log pi, c)`` to the rate. If |A| is the same for
-all tokens, as with rewards 1 and -1, this is not negative. With the centered advantage of rewards 0
-and 1 it can be, since right answers weigh ``1 - p`` and wrong ones p. The clip of weights at 0 is
-left out. It acts where zeta is over ``1/|log pi|`` of a wrong answer.
+REPO-R is the form in use. It has :math:`A (1 - \zeta \log \pi)` where :math:`A > 0` and
+:math:`A (1 + \zeta \log \pi)` where :math:`A < 0`, which is :math:`A - \zeta |A| \log \pi`. With
+:math:`c = \pi (\log \pi + H)` it adds :math:`\zeta \operatorname{Cov}_\pi(|A| \log \pi, c)` to the
+rate. If :math:`|A|` is the same for all tokens, as with rewards 1 and -1, this is not negative. With
+the centered advantage of rewards 0 and 1 it can be, since right answers weigh :math:`1 - p` and wrong
+ones p. The clip of weights at 0 is left out. It acts where :math:`\zeta` is over :math:`1/|\log \pi|`
+of a wrong answer.
 """
 
 import numpy as np

@@ -1,20 +1,22 @@
-"""Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorems 3.2, 3.3 and
+r"""Entropy dynamics in reinforcement fine-tuning (arXiv 2602.03392), Theorems 3.2, 3.3 and
 corollary.
 
-With ``S_a = pi_a (log pi_a + H)`` and ``Sbar = E_pi[S]``, three facts are exact to first order.
+With :math:`S_a = \pi_a (\log \pi_a + H)` and :math:`\bar S = \mathbb E_\pi[S]`, three facts are exact
+to first order.
 
-- One sampled action k with weight w has the step ``dz = eta w (e_k - pi)``. It changes entropy by
-  ``dH = -eta w (S_k - Sbar)``.
-- The mean change over k ~ pi vanishes, ``E_k[S_k - Sbar] = 0``. With weights A_k of mean zero it is
-  that of the expected policy gradient, ``-eta Cov_pi(log pi, pi A)``.
-- A bump of one logit, ``dz = eps e_k``, has ``dH = -eps S_k``. For ``eps > 0`` this has the sign of
-  ``e^{-H} - pi_k``.
+- One sampled action k with weight w has the step :math:`dz = \eta w (e_k - \pi)`. It changes entropy by
+  :math:`dH = -\eta w (S_k - \bar S)`.
+- The mean change over :math:`k \sim \pi` vanishes, :math:`\mathbb E_k[S_k - \bar S] = 0`. With weights
+  :math:`A_k` of mean zero it is that of the expected policy gradient,
+  :math:`-\eta \operatorname{Cov}_\pi(\log \pi, \pi A)`.
+- A bump of one logit, :math:`dz = \varepsilon e_k`, has :math:`dH = -\varepsilon S_k`. For
+  :math:`\varepsilon > 0` this has the sign of :math:`e^{-H} - \pi_k`.
 
-The sign rule holds for steps of any size on one side. Where ``pi_k >= e^{-H}``, every bump up
-lowers entropy. Where ``pi_k < e^{-H}``, every bump down does. The reason is that
-``s = log pi_k + H`` has ``ds/dt = (1 - pi_k) - pi_k s`` along the bump, and cannot return to zero.
-A sampled action has another threshold. Its sign is that of ``Sbar - S_k``, not of
-``e^{-H} - pi_k``. Between the two, the rule quoted for bumps is wrong.
+The sign rule holds for steps of any size on one side. Where :math:`\pi_k \ge e^{-H}`, every bump up
+lowers entropy. Where :math:`\pi_k < e^{-H}`, every bump down does. The reason is that
+:math:`s = \log \pi_k + H` has :math:`ds/dt = (1 - \pi_k) - \pi_k s` along the bump, and cannot return
+to zero. A sampled action has another threshold. Its sign is that of :math:`\bar S - S_k`, not of
+:math:`e^{-H} - \pi_k`. Between the two, the rule quoted for bumps is wrong.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""SCOPE-RL (arXiv 2510.08141, the present text of AEPO's number): positive against negative
+r"""SCOPE-RL (arXiv 2510.08141, the present text of AEPO's number): positive against negative
 samples.
 
 The text that the number had before is AEPO, and has its own source of claims. The present one has a
@@ -8,13 +8,16 @@ negative ones accelerate collapse. Its theorem is for the regime in which entrop
 The positive half is `aepo.corollary-4.4-high`. For the negative half at one state, the rate of
 negatives drawn at T with score -1 is
 
-    F-(T) = sum_{wrong} pi^T_a (c_a - C),   F-(1) = F(1).
+.. math::
 
-Here ``c_a = pi_a (log pi_a + H)`` and ``C = E_pi c``. The rate should be at most F-(1) for
-``T > 1``. Where entropy falls, ``F(1) < 0``, this is not so. Where entropy does not fall it is so.
-The ratio ``r = pi^T/pi`` falls with z, and z+ is the crossing of ``c - C``. Then no term of
-``sum_{wrong} pi (r - r(z+))(c - C)`` is positive, and ``r(z+) <= r(E z) <= 1`` by Jensen. So each
-half of the asymmetry has its own regime, and they meet at ``F(1) = 0`` alone.
+    F_-(T) = \sum_{\text{wrong}} \pi^T_a (c_a - C),\quad F_-(1) = F(1).
+
+Here :math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E_\pi c`. The rate should be at most
+F-(1) for :math:`T > 1`. Where entropy falls, :math:`F(1) < 0`, this is not so. Where entropy does not
+fall it is so. The ratio :math:`r = \pi^T/\pi` falls with z, and z+ is the crossing of :math:`c - C`.
+Then no term of :math:`\sum_{\text{wrong}} \pi (r - r(z_+))(c - C)` is positive, and
+:math:`r(z_+) \le r(\mathbb E z) \le 1` by Jensen. So each half of the asymmetry has its own regime, and
+they meet at :math:`F(1) = 0` alone.
 """
 
 from entropy_theory import verification as vf

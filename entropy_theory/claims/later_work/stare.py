@@ -1,18 +1,18 @@
-"""STARE (arXiv 2606.19236): advantage and surprisal decide what a token does to entropy.
+r"""STARE (arXiv 2606.19236): advantage and surprisal decide what a token does to entropy.
 
-The abstract: a token's entropy change is its advantage times "an entropy sensitivity function over
-the next-token distribution, yielding an advantage-surprisal four-quadrant structure and a
-near-criticality property". At one state the change is ``-A (c_k - C)``, with
-``c_k = pi_k (log pi_k + H)`` and ``C = E c``.
+The abstract: a token's entropy change is its advantage times "an entropy sensitivity function over the
+next-token distribution, yielding an advantage-surprisal four-quadrant structure and a near-criticality
+property". At one state the change is :math:`-A (c_k - C)`, with :math:`c_k = \pi_k (\log \pi_k + H)`
+and :math:`C = \mathbb E c`.
 
-- The four quadrants are true. ``c - C`` changes sign once, at a logit ``z+ >= E z``. Tokens above
-  it lower entropy if their advantage is positive, and raise it if negative. Tokens below it have
-  the opposite effect.
-- Criticality, read as balance, is true. The mean of ``c - C`` over the policy is 0, so with one
+- The four quadrants are true. :math:`c - C` changes sign once, at a logit :math:`z_+ \ge \mathbb E z`.
+  Tokens above it lower entropy if their advantage is positive, and raise it if negative. Tokens below
+  it have the opposite effect.
+- Criticality, read as balance, is true. The mean of :math:`c - C` over the policy is 0, so with one
   advantage for all tokens the two sides cancel.
 
-The remedy is a weight ``W > 1`` on the least likely tokens of right answers. It raises entropy
-where these are below ``e^{-H}``. Elsewhere it may lower entropy. For example, if one answer is
+The remedy is a weight :math:`W > 1` on the least likely tokens of right answers. It raises entropy
+where these are below :math:`e^{-H}`. Elsewhere it may lower entropy. For example, if one answer is
 right and the likeliest, it is also the least likely of the right ones.
 """
 

@@ -1,15 +1,15 @@
-"""STEER (arXiv 2510.10150): the estimate Omega of what one sampled token does to entropy.
+r"""STEER (arXiv 2510.10150): the estimate :math:`\Omega` of what one sampled token does to entropy.
 
-In the authors' code (zz-haooo/STEER) ``Omega = (A/pi_old) pi_k (1 - pi_k)(log pi_k + H)``, and
--Omega is the estimated entropy change. According to the paper it is exact up to the square of the
-learning rate. With ``c_k = pi_k (log pi_k + H)`` and ``C = E c`` it is on-policy
-``-A (1 - pi_k) c_k``, per unit learning rate and probability. This is the share of the token's own
-logit. The step ``grad log pi(k)`` moves the other logits as well, and the first order is
-``-A (c_k - C)``.
+In the authors' code (zz-haooo/STEER) :math:`\Omega = (A/\pi_{\text{old}}) \pi_k (1 - \pi_k)(\log \pi_k
++ H)`, and -Omega is the estimated entropy change. According to the paper it is exact up to the square
+of the learning rate. With :math:`c_k = \pi_k (\log \pi_k + H)` and :math:`C = \mathbb E c` it is
+on-policy :math:`-A (1 - \pi_k) c_k`, per unit learning rate and probability. This is the share of the
+token's own logit. The step :math:`\nabla \log \pi(k)` moves the other logits as well, and the first
+order is :math:`-A (c_k - C)`.
 
-So the two differ by ``A (C - pi_k c_k)``, to first order. Where ``0 < c_k < C`` even the sign
-differs. Such tokens are above ``e^{-H}`` and below the crossing of `later-work.stare`. They are one
-in fifteen of the tokens sampled from random policies of 3 to 12 actions. Below ``e^{-H}`` the sign
+So the two differ by :math:`A (C - \pi_k c_k)`, to first order. Where :math:`0 < c_k < C` even the sign
+differs. Such tokens are above :math:`e^{-H}` and below the crossing of `later-work.stare`. They are one
+in fifteen of the tokens sampled from random policies of 3 to 12 actions. Below :math:`e^{-H}` the sign
 is right.
 """
 

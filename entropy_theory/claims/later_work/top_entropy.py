@@ -1,4 +1,4 @@
-"""Top-entropy tokens, "80/20" (arXiv 2506.01939): whose entropy does policy gradient move?
+r"""Top-entropy tokens, "80/20" (arXiv 2506.01939): whose entropy does policy gradient move?
 
 The abstract: RLVR is "primarily adjusting the entropy of high-entropy tokens". The paper then trains on
 the fifth of the tokens with the most entropy. Read for two states under the exact policy gradient of
@@ -6,10 +6,11 @@ one reward, the state of more entropy should move its entropy by at least as muc
 
 It need not. At the uniform policy, which has the most, entropy does not move to first order. The
 sentence is right about what the mask leaves out. Rewards in [0, 1] move a state's entropy by no more
-than ``H^2`` per unit learning rate. So a mask of states below H loses at most ``H^2`` of each.
+than :math:`H^2` per unit learning rate. So a mask of states below H loses at most :math:`H^2` of each.
 
-Proof: the rate is ``-Cov_pi(r, c)`` with ``c_a = pi_a (log pi_a + H)``, half a sum over pairs of
-actions. Two c differ by at most 2 H, and ``sum_{a != b} pi_a pi_b = sum pi (1 - pi) <= H``.
+Proof: the rate is :math:`-\operatorname{Cov}_\pi(r, c)` with :math:`c_a = \pi_a (\log \pi_a + H)`, half
+a sum over pairs of actions. Two c differ by at most 2 H, and :math:`\sum_{a \ne b} \pi_a \pi_b = \sum
+\pi (1 - \pi) \le H`.
 """
 
 import numpy as np

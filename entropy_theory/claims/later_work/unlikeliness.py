@@ -1,17 +1,17 @@
-"""Unlikeliness reward (arXiv 2506.02355): of the right answers the likelier are worth less.
+r"""Unlikeliness reward (arXiv 2506.02355): of the right answers the likelier are worth less.
 
-The reward R becomes ``R (1 - beta rank)``, where rank is the share of less likely answers. It is
-meant against "distribution sharpening", to up-weight "rare but correct solutions". At one state it
-adds ``beta sum_{A*} pi_a g_a (c_a - C)`` to the rate of entropy, with ``g_a = P(z < z_a)``,
-``c_a = pi_a (log pi_a + H)`` and ``C = E c``.
+The reward R becomes :math:`R (1 - \beta \operatorname{rank})`, where rank is the share of less likely
+answers. It is meant against "distribution sharpening", to up-weight "rare but correct solutions". At
+one state it adds :math:`\beta \sum_{A^*} \pi_a g_a (c_a - C)` to the rate of entropy, with
+:math:`g_a = P(z < z_a)`, :math:`c_a = \pi_a (\log \pi_a + H)` and :math:`C = \mathbb E c`.
 
 This is not negative if every right answer is at least as likely as every wrong one, and so at
 solved prompts. There plain policy gradient lowers entropy, and the penalty holds against it. It can
 be negative where the right answers are the less likely ones. There policy gradient raises entropy,
 and the penalty takes from that.
 
-The proof takes the level g0 of g at which ``c - C`` changes sign. Then no term of
-``sum_{A*} pi (g - g0)(c - C)`` is negative.
+The proof takes the level g0 of g at which :math:`c - C` changes sign. Then no term of
+:math:`\sum_{A^*} \pi (g - g_0)(c - C)` is negative.
 """
 
 import numpy as np

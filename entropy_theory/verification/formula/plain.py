@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε",
@@ -16,9 +17,10 @@ _SIGNS = {
     "sim": "~", "propto": "∝", "equiv": "≡", "ll": "≪", "gg": "≫", "in": "∈", "notin": "∉",
     "subset": "⊂", "subseteq": "⊆", "cap": "∩", "cup": "∪", "setminus": "∖", "emptyset": "∅",
     "varnothing": "∅", "forall": "for all ", "exists": "there is ", "neg": "not ", "wedge": "and",
-    "land": "and", "vee": "or", "lor": "or", "to": "→", "rightarrow": "→", "mapsto": "↦", "uparrow": "↑",
-    "downarrow": "↓", "Rightarrow": "⇒", "implies": "⇒", "iff": "⇔", "Leftrightarrow": "⇔",
-    "infty": "∞", "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "sum": "Σ", "prod": "Π", "int": "∫",
+    "land": "and", "vee": "or", "lor": "or", "to": "→", "leftarrow": "←", "rightarrow": "→",
+    "mapsto": "↦", "uparrow": "↑", "downarrow": "↓", "Rightarrow": "⇒", "implies": "⇒", "iff": "⇔",
+    "Leftrightarrow": "⇔", "infty": "∞", "cdot": "·", "times": "×", "pm": "±", "mp": "∓",
+    "sum": "Σ", "prod": "Π", "int": "∫", "|": "‖",
     "nabla": "∇", "partial": "∂", "sqrt": "√", "langle": "⟨", "rangle": "⟩", "lVert": "‖", "rVert": "‖",
     "Vert": "‖", "lvert": "|", "rvert": "|", "mid": "|", "vert": "|", "ell": "ℓ", "dots": "...",
     "ldots": "...", "cdots": "...", "star": "*", "ast": "*", "prime": "'", "circ": "∘", "odot": "⊙",
@@ -30,6 +32,7 @@ _WRAPPERS = {"mathrm", "mathit", "mathbf", "mathbb", "mathcal", "mathsf", "text"
              "emph", "operatorname", "boldsymbol", "texttt", *_MARKS}
 _SILENT = {"left", "right", "big", "Big", "bigl", "bigr", "Bigl", "Bigr", "displaystyle", "limits",
            "nolimits", "mathstrut", "!"}
+_CASES = {r"\begin{cases}": r"\{", r"\end{cases}": r"\}", r"\\": ";", "&": ":"}
 LONG = 6
 """Digits of a denominator beyond which a fraction is written as a decimal."""
 _TOKEN = re.compile(r"\\[a-zA-Z]+\*?|\\.|[{}^_$~]|[^\\{}^_$~]+", re.DOTALL)
@@ -42,6 +45,23 @@ def latex_to_text(latex: str) -> str:
     text = re.sub(r" *([≤≥≠≈⇒⇔∈]) *", r" \1 ", text)
     text = re.sub(r"[ \t]+", " ", text)
     return re.sub(r"(?<=[(\[]) | (?=[,)\]])", "", text).strip()
+
+
+def formulas_to_text(docstring: str) -> str:
+    """The docstring with its formulas, displayed and within a line, in words and signs."""
+    shown = re.sub(r"\.\. math::\n\n((?: {4}.*\n|\n(?= {4}))+)", _displayed, f"{docstring}\n")
+    return re.sub(r":math:`([^`]+)`", lambda formula: latex_to_text(formula[1]), shown)[:-1]
+
+
+def _displayed(block: re.Match[str]) -> str:
+    latex = block[1]
+    for written, said in _CASES.items():
+        latex = latex.replace(written, said)
+    texts = (re.sub(" +([:;])", r"\1", latex_to_text(" ".join(part.split())))
+             for part in latex.split("\n\n"))
+    return "".join(
+        textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="    ") + "\n"
+        for text in texts)
 
 
 def _group(tokens: list[str]) -> str:
@@ -93,12 +113,12 @@ def _one(token: str, tokens: list[str]) -> str:
         return f"√{_bracketed(_argument(tokens))}"
     if name in _SILENT:
         return ""
-    if not name.isalpha():
+    if not name.isalpha() and name not in _SIGNS:
         return " " if name in ",;: " else name.replace("\\", " ")
     return _SIGNS.get(name, f" {name} ")
 
 
 def _bracketed(text: str) -> str:
     text = text.strip()
-    is_simple = re.fullmatch(r"[\w.*'∞∅]*|-?\d+|\([^()]*\)|\|[^|]*\|", text)
+    is_simple = re.fullmatch(r"[\w.*'∞∅]*|[+-]|-?\d+|\([^()]*\)|\|[^|]*\|", text)
     return text if is_simple else f"({text})"
