@@ -22,7 +22,12 @@ import numpy as np
 from entropy_theory import verification as vf
 from entropy_theory.claims.extensions.entropy_ceiling import count
 from entropy_theory.claims.extensions.noise import SOURCE, noise_effect
-from entropy_theory.claims.extensions.noise_shapes import rest, scaled, score_covariance, score_effect
+from entropy_theory.claims.extensions.noise_shapes import (
+    rest,
+    scaled,
+    score_covariance,
+    score_effect,
+)
 from entropy_theory.claims.extensions.score_noise import ONE_LIKELY, dominated
 from entropy_theory.verification import arithmetic as ar
 
@@ -70,14 +75,14 @@ adam_level = vf.Claim(
     source=SOURCE,
     title="With one likely action entropy has exactly one stationary level under the noise of Adam with "
           "a small eps",
-    scope="one tabular state with one likely action and n - 1 equal others, coins as rewards, one sample "
-          "a step, eps far below every gradient, beta_2 = 0 or mean squares that have settled, no "
-          "momentum, second order",
+    scope="one tabular state with one likely action and n - 1 equal others, coins as rewards, second "
+          "order; eps far below every gradient, no momentum, beta_2 = 0 or mean squares that have "
+          "settled",
     statement=vf.Statement(
-        latex=r"With one action ahead of $n - 1$ equal others by a gap $D > 0$, the second orders under "
-              r"noise of covariance $S_{ab}/\sqrt{S_{aa} S_{bb}}$ and $\mathrm{diag}(\pi)$ are below 0 "
-              r"where $D \le 1$ and above 0 where $D \ge 2 + \log(n - 1)$. Where one is at least 0, it "
-              r"is above 0 at every larger gap.",
+        latex=r"With one action ahead of $n - 1$ equal others by a gap $D > 0$, take the second orders "
+              r"under noise of covariance $S_{ab}/\sqrt{S_{aa} S_{bb}}$ and $\mathrm{diag}(\pi)$. Each "
+              r"is below 0 where $D \le 1$, and above 0 where $D \ge 2 + \log(n - 1)$. Once it is at "
+              r"least 0, it is above 0 at every larger gap.",
         margin=_one_level,
         relation=">",
         conditions=(ONE_LIKELY,),
