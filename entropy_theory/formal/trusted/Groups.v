@@ -3,6 +3,7 @@
 
 From Coq Require Import Reals List.
 From Trusted Require Import Definitions.
+Import ListNotations.
 Open Scope R_scope.
 
 (** The advantages of a group's members, from a reward for each response: the reward itself; less the mean of the
@@ -29,17 +30,17 @@ Definition variance_along (n G : nat) (advantages : vector -> state -> vector) (
     G coins, and the sum over members of the advantage of a coin times a number of the response. *)
 Fixpoint mean_of_coins (G : nat) (chance : R) (f : state -> R) : R :=
   match G with
-  | O => f nil
-  | S k => chance * mean_of_coins k chance (fun coins => f (cons 1%nat coins))
-           + (1 - chance) * mean_of_coins k chance (fun coins => f (cons 0%nat coins))
+  | O => f []
+  | S k => chance * mean_of_coins k chance (fun coins => f (1%nat :: coins))
+           + (1 - chance) * mean_of_coins k chance (fun coins => f (0%nat :: coins))
   end.
 Fixpoint total_over_pairs (coins g : state) (advantage x : vector) : R :=
   match coins with
-  | nil => 0
-  | (c :: others)%list =>
+  | [] => 0
+  | c :: others =>
       match g with
-      | nil => 0
-      | (b :: rest)%list => advantage c * x b + total_over_pairs others rest advantage x
+      | [] => 0
+      | b :: rest => advantage c * x b + total_over_pairs others rest advantage x
       end
   end.
 
