@@ -72,7 +72,7 @@ def test_entropy_has_one_stationary_level_under_adams_noise(n, eps):
 
 
 def in_closed_form(gap, others, eps):
-    """The second order of ``adam_noise``, up to a factor above 0, with one action ahead of equal others."""
+    """The second order of ``adam_noise`` with one action ahead, up to a factor above 0."""
     e = np.exp(-gap)
     fill = 1 + others * e
     ratio = (np.sqrt(others * e) / fill + eps) / (np.sqrt(e * (fill - e)) / fill + eps)
