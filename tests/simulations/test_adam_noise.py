@@ -69,3 +69,30 @@ def test_entropy_has_one_stationary_level_under_adams_noise(n, eps):
         entropy_change.of_noise(logits, entropy_change.score_covariance(logits))))
     low, high = (sgd, 30) if eps == "sign" else (isotropic, sgd)
     assert low <= gaps[turn + 1] <= high
+
+
+def in_closed_form(gap, others, eps):
+    """The second order of ``adam_noise`` with one action ahead, up to a factor above 0."""
+    e = np.exp(-gap)
+    fill = 1 + others * e
+    ratio = (np.sqrt(others * e) / fill + eps) / (np.sqrt(e * (fill - e)) / fill + eps)
+    ahead = gap * (2 - fill) - fill
+    apart = gap * (fill * (fill - e) - 2 * e) - fill * (fill * (fill - e) - e)
+    return (others + 2 * ratio) * ahead + ratio**2 * apart
+
+
+@pytest.mark.parametrize("eps", [0.0, 1e-6, 1e-3, 0.01, 0.1, 10.0])
+def test_the_level_is_one_among_up_to_a_million_actions(eps):
+    """The closed form is the noise's, up to the factor, and changes its sign once."""
+    few = np.linspace(0.05, 6, 40)
+    logits = np.stack([few, *4 * [0 * few]], axis=-1)
+    noise = adam_noise(logits, eps)
+    factor = noise[:, 0, 0] / (policy.softmax(logits) * (1 - policy.softmax(logits)))[:, 0]
+    p, q = policy.softmax(logits)[:, 0], policy.softmax(logits)[:, 1]
+    # Terms are rounded at 1e-16 of their size, and at the turn their sum may be a millionth of that.
+    np.testing.assert_allclose(entropy_change.of_noise(logits, noise),
+                               factor * 2 * q**2 * p**3 * in_closed_form(few, 4, eps), rtol=1e-8)
+    gaps = np.arange(0.001, 40, 0.001)
+    for others in np.geomspace(1, 1e6, 31):
+        signs = np.sign(in_closed_form(gaps, others, eps))
+        assert (signs[0], signs[-1], np.count_nonzero(np.diff(signs))) == (-1, 1, 1)

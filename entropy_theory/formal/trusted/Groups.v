@@ -3,6 +3,7 @@
 
 From Coq Require Import Reals List.
 From Trusted Require Import Definitions.
+Import ListNotations.
 Open Scope R_scope.
 
 (** The advantages of a group's members, from a reward for each response: the reward itself; less the mean of the
@@ -24,3 +25,27 @@ Definition variance_along (n G : nat) (advantages : vector -> state -> vector) (
   covariance_responses n G (fun _ => z)
     (fun g => estimate_along n z (advantages reward g) direction g)
     (fun g => estimate_along n z (advantages reward g) direction g).
+
+(** A group whose rewards are coins, drawn apart from the responses: 1 with probability [chance], else 0. The mean over
+    G coins, and the sum over members of the advantage of a coin times a number of the response. *)
+Fixpoint mean_of_coins (G : nat) (chance : R) (f : state -> R) : R :=
+  match G with
+  | O => f []
+  | S k => chance * mean_of_coins k chance (fun coins => f (1%nat :: coins))
+           + (1 - chance) * mean_of_coins k chance (fun coins => f (0%nat :: coins))
+  end.
+Fixpoint total_over_pairs (coins g : state) (advantage x : vector) : R :=
+  match coins with
+  | [] => 0
+  | c :: others =>
+      match g with
+      | [] => 0
+      | b :: rest => advantage c * x b + total_over_pairs others rest advantage x
+      end
+  end.
+
+(** The mean square along a direction of (1/G) sum_i A_i (delta_{a_i} - pi), A_i standardized. *)
+Definition square_along_with_coins (n G ddof : nat) (z direction : vector) (chance : R) : R :=
+  mean_of_coins G chance (fun coins => mean_responses n G (fun _ => z) (fun g =>
+    (/ INR G * total_over_pairs coins g (group_advantage ddof (Nat.eqb 1) coins) (centered n (softmax n z) direction))
+    ^ 2)).

@@ -111,7 +111,7 @@ class Domains:
         if name == "binary_entropy":
             p = self.writer.number(parts[0], aligned(parts[0], index), 69)
             return [*found, f"0 < {p}", f"{p} < 1"]
-        if name in ("expected_group_step", "group_gain"):
+        if name in ("expected_group_step", "group_gain", "square_along_with_coins"):
             size, ddof = (natural(self.writer, part) for part in parts[-2:])
             return [*found, f"({ddof} < {size})%nat"]
         if "_along_with" in name:

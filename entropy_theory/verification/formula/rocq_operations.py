@@ -212,6 +212,13 @@ def _of_estimates(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
     return f"{moment}_along n {natural(writer, size)} {advantages} {written}", APPLY
 
 
+def _with_coins(writer: Writing, term: Term, index: Index) -> tuple[str, int]:
+    *rows, chance, size, ddof = term.arguments
+    numbers = " ".join(natural(writer, t) for t in (size, ddof))
+    written = " ".join(writer.row(t, lead_of(t, index)) for t in rows)
+    return f"square_along_with_coins n {numbers} {written} {writer.atom(chance, index)}", APPLY
+
+
 ENTRIES: Mapping[str, Write] = {
     "add": _infix("+", SUM), "subtract": _infix("-", SUM), "multiply": _infix("*", PRODUCT),
     "divide": _infix("/", PRODUCT), "negative": _negative, "power": _power,
@@ -226,6 +233,7 @@ ENTRIES: Mapping[str, Write] = {
     "is_likeliest": _row_of_logits("Nat.eqb (likeliest n {0})"),
     "kept_tokens": _row_of_logits("kept_tokens n {0} {1}"), "log_growth": _log_growth,
     "expected_group_step": _group_step, "group_gain": _group_gain,
+    "square_along_with_coins": _with_coins,
     **dict.fromkeys((f"{moment}_along_{advantages}" for moment in ("mean", "variance") for advantages in (
         "without_baseline", "with_group_mean", "with_mean_of_others")), _of_estimates),
     "binary_entropy": _applied("binary_entropy"), "running": _running, "ending": _ending,
