@@ -1,6 +1,7 @@
 """Guards paper_figures/extensions/coin_rewards.py."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from llm_bridge.commands.noise_comparison import NoisyRun
 from paper_figures.data.tables import pick
 from paper_figures.extensions import coin_rewards as figure
 
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "why_entropy_grows.md").read_text(encoding="utf-8")
 STEPS = 80
 CHANGES = {"AdamW": (0.1, 0.2, 0.3), "AdamW, beta1 0": (-0.02, 0.0, 0.02), "SGD": (-0.02, 0.0, 0.02)}
 
@@ -115,3 +118,27 @@ def test_the_pretrained_model_has_criteria_of_its_own(tmp_path, table, sgd, outc
     alone, both = (figure.finding(one).criteria for one in (table, figure.data(tmp_path)))
     assert str(both[: len(alone)]) == str(alone)
     assert [one.outcome for one in both[len(alone) :]] == outcomes
+
+
+def on_the_page(values):
+    """A mean over runs with its standard error, as the page writes it."""
+    mean, error = f"{values.mean():+.3f}", f"{values.sem():.3f}"
+    if float(mean) == 0:
+        mean = "0"
+    return (f"{mean} ± {error}" if float(error) else mean).replace("0.", ".")
+
+
+def test_the_page_has_the_parts_of_every_accounted_run():
+    """A row of another setting, a forecast that was drawn anew, or runs that came after the page."""
+    found = figure.data(ROOT / "paper_figures" / "measured")
+    accounted = pick(found, panel="run", kind="accounted")
+    forecasts = {figure._named(row): row for row in figure.compared(found, accounted).to_dict("records")}
+    for name, runs in accounted.groupby(accounted.apply(figure._named, axis=1)):
+        of, forecast = forecasts.get(name), ["", ""]
+        if of is not None:
+            ends = (of["walk"] + side * of["spread"] for side in (-figure.ERRORS, figure.ERRORS))
+            forecast = [" to ".join(f"{end:+.2f}" for end in ends).replace("0.", "."),
+                        f"{of['inside']} of {len(runs)}"]
+        parts = [on_the_page(runs[part]) for part in ("signal", "noise", "momentum", "mismatch")]
+        cells = [str(len(runs)), on_the_page(runs["change"]), *forecast, *parts]
+        assert f"| {' | '.join(cells)} |" in PAGE, name
