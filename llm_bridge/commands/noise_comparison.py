@@ -45,10 +45,10 @@ OPTIMIZERS: dict[str, tuple[Literal["adamw", "sgd"], tuple[str, ...]]] = {
     "momentum": ("sgd", (f"optim_args=momentum={MOMENTUM}",)),
 }
 """The optimizers by name: the option ``optimizer``, and further options of TRL."""
+GROUPS = {f"groups of {size}": {"samples": size} for size in (2, 3, 4, 6, 12, 16, 32)}
 _KL: dict[str, Any] = {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001")}
 VARIANTS: dict[str, dict[str, Any]] = {
-    **{f"groups of {size}": {"samples": size} for size in (2, 3, 4, 6, 12, 16, 32)},
-    "batch of 4 times": {"prompts": 4},
+    **GROUPS, "batch of 4 times": {"prompts": 4},
     "KL .001": _KL,
     "KL .1": {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.1")},
     "eps 1e-4": {"trl_options": ("adam_epsilon=1e-4",)},
@@ -89,7 +89,7 @@ FIRST, LAST = 10, 20
 """How many first and last steps the entropies of a run are averaged over."""
 Kind = Literal["run", "accounted", "forecast", "approach", "from flat"]
 Design = Literal[
-    "optimizers", "accounts", "biased", "rates", "variants", "flat", "pretrained", "adapters"]
+    "optimizers", "accounts", "biased", "rates", "variants", "groups", "flat", "pretrained", "adapters"]
 COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
     "optimizers": [[(0.5, "AdamW", MATCHED)],
                    [(0.5, other, None) for other in ("SGD", "momentum", "AdamW, beta1 0")]],
@@ -102,10 +102,8 @@ ACCOUNTED: tuple[dict[str, Any], ...] = (
     *({"optimizer": name, "rate": MATCHED if name == "AdamW" else None}
       for name in ("AdamW", "SGD", "momentum")),
     *({"variant": name} for name in (
-        "KL .001", "bfloat16 sampler", "top-p .95", "1 step stale", "8 steps stale",
-        *(name for name in VARIANTS if name.startswith("groups")))),
-    *({"variant": name, "rate": rate} for name, rate in LORA_RATES.items()),
-    {"coin": None})
+        "KL .001", "bfloat16 sampler", "top-p .95", "1 step stale", "8 steps stale")),
+    {"variant": "LoRA", "rate": LORA_RATES["LoRA"]}, {"coin": None})
 """The runs on sum whose every step is accounted for."""
 ADAPTERS: tuple[tuple[dict[str, Any], Sequence[int]], ...] = (
     ({"rate": 2e-4}, SEEDS), ({"rate": 2e-4, "variant": "LoRA, KL .001"}, FEWER),
@@ -154,9 +152,12 @@ def design(name: Design) -> list[NoisyRun]:
                 for of, own in ADAPTERS
                 for kind, seeds in (COIN_KINDS[0], ("accounted", own)) for seed in seeds
                 if kind == "accounted" or "coin" not in of]
+    if name == "groups":
+        return [NoisyRun(variant=variant, kind=kind, seed=seed)
+                for kind, seeds in COIN_KINDS for seed in seeds for variant in ("plain", *GROUPS)]
     if name == "variants":
         return [NoisyRun(variant=variant, rate=LORA_RATES.get(variant, MATCHED), seed=seed)
-                for seed in FEWER for variant in VARIANTS]
+                for seed in FEWER for variant in VARIANTS if variant not in GROUPS]
     if name == "pretrained":
         return [NoisyRun(task="chain-sum", optimizer=other, rate=rate, seed=seed)
                 for other, rate in PRETRAINED_RATES.items() for seed in SEEDS]
@@ -327,9 +328,9 @@ class NoiseConfig(Size):
 
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
-    design: tuple[Design, ...] = ("optimizers", "flat", "variants", "biased", "rates")
+    design: tuple[Design, ...] = ("optimizers", "flat", "variants", "groups", "biased", "rates")
     """The runs: a coin by each optimizer, the task's own reward once it is flat, samplers with
-    groups and penalties, a coin that is mostly 1, or rates of AdamW. Each takes 10 to 20 minutes of
+    penalties, groups, a coin that is mostly 1, or rates of AdamW. Each takes 10 to 20 minutes of
     a core. A run of SmolLM2-135M takes minutes."""
 
 
