@@ -248,6 +248,7 @@ def run(
     if asked.variant in LORA_RATES:
         import peft
 
+        transformers.set_seed(asked.seed)  # an adapter starts at random
         model = peft.get_peft_model(model, peft.LoraConfig(r=8, target_modules="all-linear"))
     if asked.coin is not None:
         task = dataclasses.replace(task, reward=Coin(asked.coin, asked.seed))
