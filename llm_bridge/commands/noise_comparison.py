@@ -222,7 +222,7 @@ def _config(asked: NoisyRun, size: Size, rate: float, folder: Path) -> Run:
     steps = {"approach": FLAT_STEPS, "forecast": PILOT + FROZEN}.get(asked.kind, size.steps)
     return train_config(size, folder, **given | {
         "model": MODELS[asked.task], "task": asked.task, "steps": steps, "samples": samples,
-        "prompts": times * size.prompts * size.samples // samples, "optimizer": optimizer,
+        "prompts": max(1, times * size.prompts * size.samples // samples), "optimizer": optimizer,
         "learning_rate": rate, "max_grad_norm": 0, "seed": asked.seed,
         "trl_options": (*options, *given.get("trl_options", ()))})
 
