@@ -45,21 +45,22 @@ OPTIMIZERS: dict[str, tuple[Literal["adamw", "sgd"], tuple[str, ...]]] = {
     "momentum": ("sgd", (f"optim_args=momentum={MOMENTUM}",)),
 }
 """The optimizers by name: the option ``optimizer``, and further options of TRL."""
+GROUPS = {f"groups of {size}": {"samples": size} for size in (2, 3, 4, 6, 12, 16, 32)}
+_KL: dict[str, Any] = {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001")}
 VARIANTS: dict[str, dict[str, Any]] = {
-    "groups of 2": {"samples": 2}, "groups of 4": {"samples": 4}, "groups of 16": {"samples": 16},
-    "batch of 4 times": {"prompts": 4},
-    "KL .001": {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001")},
+    **GROUPS, "batch of 4 times": {"prompts": 4},
+    "KL .001": _KL,
     "KL .1": {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.1")},
     "eps 1e-4": {"trl_options": ("adam_epsilon=1e-4",)},
     "rate to 0": {"trl_options": ("lr_scheduler_type=linear",)},
-    "LoRA": {},
+    "LoRA": {}, "LoRA, KL .001": _KL,
     "top-p .95": {"trl_options": ("top_p=0.95",)},
     "up to 1 step stale": {"mini_batches": 2}, "up to 7 steps stale": {"mini_batches": 8},
     "bfloat16 sampler": {}, "1 step stale": {}, "8 steps stale": {},
 }
 """The options, by name, that set a run apart beside its optimizer. ``prompts`` is a factor. Groups of
-another size leave the number of completions as it is. Steps "up to" so many steps stale take their
-share of one generation, and GRPO weighs their tokens by policy over sampler."""
+another size leave the number of completions as it is, up to a group. Steps "up to" so many steps
+stale take their share of one generation, and GRPO weighs their tokens by policy over sampler."""
 SAMPLERS: dict[str, dict[str, Any]] = {
     "bfloat16 sampler": {"dtype": torch.bfloat16}, "1 step stale": {"steps_old": 1},
     "8 steps stale": {"steps_old": 8}}
@@ -72,8 +73,8 @@ MATCHED = RATES[1]
 PRETRAINED_RATES = {"AdamW": 2e-5, "SGD": 1e-3}
 """The rates for SmolLM2-135M. That of SGD comes from runs at the matched rate, .002: the squares of
 their steps were four times those of AdamW. Raw gradients of a few steps had promised shorter ones."""
-LORA_FACTOR = 10
-"""An adapter is trained at so many times the rate."""
+LORA_RATES = dict.fromkeys(("LoRA", "LoRA, KL .001"), 10 * MATCHED)
+"""The variants that train an adapter, with its rate on small-sums."""
 REFERENCE_RATE = 1e-2
 """The rate of SGD at which a step's length is measured, from which the matched rate is worked out."""
 SEEDS, FEWER = range(5), range(3)
@@ -87,7 +88,8 @@ FLAT_RATE, FLAT_STEPS = 1e-4, 800
 FIRST, LAST = 10, 20
 """How many first and last steps the entropies of a run are averaged over."""
 Kind = Literal["run", "accounted", "forecast", "approach", "from flat"]
-Design = Literal["optimizers", "accounts", "biased", "rates", "variants", "flat", "pretrained"]
+Design = Literal[
+    "optimizers", "accounts", "biased", "rates", "variants", "groups", "flat", "pretrained", "adapters"]
 COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
     "optimizers": [[(0.5, "AdamW", MATCHED)],
                    [(0.5, other, None) for other in ("SGD", "momentum", "AdamW, beta1 0")]],
@@ -101,8 +103,12 @@ ACCOUNTED: tuple[dict[str, Any], ...] = (
       for name in ("AdamW", "SGD", "momentum")),
     *({"variant": name} for name in (
         "KL .001", "bfloat16 sampler", "top-p .95", "1 step stale", "8 steps stale")),
-    {"coin": None})
+    {"variant": "LoRA", "rate": LORA_RATES["LoRA"]}, {"coin": None})
 """The runs on sum whose every step is accounted for."""
+ADAPTERS: tuple[tuple[dict[str, Any], Sequence[int]], ...] = (
+    ({"rate": 2e-4}, SEEDS), ({"rate": 2e-4, "variant": "LoRA, KL .001"}, FEWER),
+    ({"rate": 4e-4}, FEWER), ({"rate": 1e-4}, FEWER), ({"rate": 2e-4, "coin": None}, FEWER))
+"""The accounted runs of adapters of SmolLM2-135M, and the seeds of each."""
 FLAT_KINDS: tuple[tuple[Kind, Sequence[str]], ...] = (
     ("approach", ("plain",)), ("from flat", REMEDIES))
 
@@ -141,10 +147,17 @@ def design(name: Design) -> list[NoisyRun]:
         return [NoisyRun(kind=kind, seed=seed, **of)
                 for kind, seeds in (COIN_KINDS[0], ("accounted", SEEDS)) for seed in seeds
                 for of in ACCOUNTED if kind == "accounted" or "coin" not in of]
+    if name == "adapters":
+        return [NoisyRun(**{"task": "chain-sum", "variant": "LoRA"} | of, kind=kind, seed=seed)
+                for of, own in ADAPTERS
+                for kind, seeds in (COIN_KINDS[0], ("accounted", own)) for seed in seeds
+                if kind == "accounted" or "coin" not in of]
+    if name == "groups":
+        return [NoisyRun(variant=variant, kind=kind, seed=seed)
+                for kind, seeds in COIN_KINDS for seed in seeds for variant in ("plain", *GROUPS)]
     if name == "variants":
-        return [NoisyRun(variant=variant, rate=MATCHED * (LORA_FACTOR if variant == "LoRA" else 1),
-                         seed=seed)
-                for seed in FEWER for variant in VARIANTS]
+        return [NoisyRun(variant=variant, rate=LORA_RATES.get(variant, MATCHED), seed=seed)
+                for seed in FEWER for variant in VARIANTS if variant not in GROUPS]
     if name == "pretrained":
         return [NoisyRun(task="chain-sum", optimizer=other, rate=rate, seed=seed)
                 for other, rate in PRETRAINED_RATES.items() for seed in SEEDS]
@@ -209,7 +222,7 @@ def _config(asked: NoisyRun, size: Size, rate: float, folder: Path) -> Run:
     steps = {"approach": FLAT_STEPS, "forecast": PILOT + FROZEN}.get(asked.kind, size.steps)
     return train_config(size, folder, **given | {
         "model": MODELS[asked.task], "task": asked.task, "steps": steps, "samples": samples,
-        "prompts": times * size.prompts * size.samples // samples, "optimizer": optimizer,
+        "prompts": max(1, times * size.prompts * size.samples // samples), "optimizer": optimizer,
         "learning_rate": rate, "max_grad_norm": 0, "seed": asked.seed,
         "trl_options": (*options, *given.get("trl_options", ()))})
 
@@ -232,9 +245,10 @@ def run(
     started, log = time.process_time(), list[dict[str, Any]]()
     checked = _config(asked, size, rate, folder)
     model, tokenizer, task = model_and_task(checked)
-    if asked.variant == "LoRA":
+    if asked.variant in LORA_RATES:
         import peft
 
+        transformers.set_seed(asked.seed)  # an adapter starts at random
         model = peft.get_peft_model(model, peft.LoraConfig(r=8, target_modules="all-linear"))
     if asked.coin is not None:
         task = dataclasses.replace(task, reward=Coin(asked.coin, asked.seed))
@@ -249,7 +263,8 @@ def run(
     if asked.kind == "forecast":
         momentum = MOMENTUM if asked.optimizer == "momentum" else 0.0
         moves: logit_moves.LogitMoves = logit_moves.NoiseForecast(
-            trainer, pilot=PILOT, momentum=momentum, ahead=AHEAD, **options)
+            trainer, pilot=PILOT, momentum=momentum,
+            ahead=[steps for steps in AHEAD if steps < size.steps], **options)
     else:
         moves = logit_moves.LogitMoves(trainer, **options)
     trainer.add_callback(moves)
@@ -314,9 +329,9 @@ class NoiseConfig(Size):
 
     output: Path
     """The JSON file of all records, which an earlier call may have begun."""
-    design: tuple[Design, ...] = ("optimizers", "flat", "variants", "biased", "rates")
+    design: tuple[Design, ...] = ("optimizers", "flat", "variants", "groups", "biased", "rates")
     """The runs: a coin by each optimizer, the task's own reward once it is flat, samplers with
-    groups and penalties, a coin that is mostly 1, or rates of AdamW. Each takes 10 to 20 minutes of
+    penalties, groups, a coin that is mostly 1, or rates of AdamW. Each takes 10 to 20 minutes of
     a core. A run of SmolLM2-135M takes minutes."""
 
 

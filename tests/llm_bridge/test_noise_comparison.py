@@ -124,6 +124,17 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
     assert len(made) == len(wanted) + 2
 
 
+@pytest.mark.parametrize("name", ["accounts", "groups", "adapters"])
+def test_a_forecast_comes_before_the_runs_that_it_is_of(name):
+    """A forecast that was drawn after its runs, or of another rate, and a run on a coin without one."""
+    forecast = set()
+    for asked in comparison.design(name):
+        setting = dataclasses.replace(asked, kind="forecast", seed=comparison.FORECAST_SEED)
+        if asked.kind == "forecast":
+            forecast.add(setting)
+        assert (setting in forecast) == (asked.coin is not None), asked.name
+
+
 def test_too_few_steps_are_refused(tmp_path):
     with pytest.raises(ValueError, match="steps must be at least 30, got 29"):
         comparison.compare(NoiseConfig(output=tmp_path / "result.json", steps=29))

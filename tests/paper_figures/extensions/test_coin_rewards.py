@@ -1,14 +1,19 @@
 """Guards paper_figures/extensions/coin_rewards.py."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
+from scipy import stats
 
 from entropy_theory.support.results import write_json
-from llm_bridge.commands.noise_comparison import NoisyRun
+from llm_bridge.commands.noise_comparison import GROUPS, NoisyRun
 from paper_figures.data.tables import pick
 from paper_figures.extensions import coin_rewards as figure
 
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "why_entropy_grows.md").read_text(encoding="utf-8")
+MEASURED = figure.data(ROOT / "paper_figures" / "measured")
 STEPS = 80
 CHANGES = {"AdamW": (0.1, 0.2, 0.3), "AdamW, beta1 0": (-0.02, 0.0, 0.02), "SGD": (-0.02, 0.0, 0.02)}
 
@@ -115,3 +120,48 @@ def test_the_pretrained_model_has_criteria_of_its_own(tmp_path, table, sgd, outc
     alone, both = (figure.finding(one).criteria for one in (table, figure.data(tmp_path)))
     assert str(both[: len(alone)]) == str(alone)
     assert [one.outcome for one in both[len(alone) :]] == outcomes
+
+
+def on_the_page(values):
+    """A mean over runs with its standard error, as the page writes it."""
+    mean, error = f"{values.mean():+.3f}", f"{values.sem():.3f}"
+    if float(mean) == 0:
+        mean = "0"
+    return (f"{mean} ± {error}" if float(error) else mean).replace("0.", ".")
+
+
+def forecast_on_the_page(of):
+    ends = (of["walk"] + side * of["spread"] for side in (-figure.ERRORS, figure.ERRORS))
+    return [" to ".join(f"{end:+.2f}" for end in ends).replace("0.", "."),
+            f"{of['inside']} of {of['seeds']}"]
+
+
+def test_the_page_has_the_parts_of_every_accounted_run():
+    """A row of another setting, a forecast that was drawn anew, or runs that came after the page."""
+    accounted = pick(MEASURED, panel="run", kind="accounted")
+    forecasts = {figure._named(row): forecast_on_the_page(row)
+                 for row in figure.compared(MEASURED, accounted).to_dict("records")}
+    for name, runs in accounted.groupby(accounted.apply(figure._named, axis=1)):
+        parts = [on_the_page(runs[part]) for part in ("signal", "noise", "momentum", "mismatch")]
+        cells = [str(len(runs)), on_the_page(runs["change"]), *forecasts.get(name, ["", ""]), *parts]
+        assert f"| {' | '.join(cells)} |" in PAGE, name
+
+
+def test_the_page_has_every_group_size():
+    """A size that was taken for another, an interval of runs in place of seeds, or a count."""
+    runs = pick(MEASURED, panel="run", kind="run", **figure.SHOWN, optimizer="AdamW", rate=2e-4,
+                variant=["plain", *GROUPS])
+    found = figure.compared(MEASURED, runs)
+    assert len(found) == 8
+    for row in found.to_dict("records"):
+        of = runs[runs["variant"] == row["variant"]]
+        size = GROUPS.get(row["variant"], {"samples": 8})["samples"]
+        cells = [str(size), on_the_page(of["change"]), *forecast_on_the_page(row)]
+        assert f"| {' | '.join(cells)} |" in PAGE, size
+    means = runs.groupby("seed")["change"].mean()
+    low, high = stats.t.interval(0.95, len(means) - 1, means.mean(), means.sem())
+    text = " ".join(PAGE.split())
+    assert f"{means.mean():+.3f} nats, with a 95 % interval of {low:+.3f} to {high:+.3f} over".replace(
+        "0.", ".") in text
+    assert f"Entropy rises in {(runs['change'] > 0).sum()} of {len(runs)} runs" in text
+    assert f"Of {len(runs)} runs {found['inside'].sum()} came inside their forecasts" in text
