@@ -42,7 +42,7 @@ def table(logs: tuple[Path, ...]) -> pandas.DataFrame:
 
 def draw(runs: pandas.DataFrame) -> Figure:
     """Reward against entropy, with each run's line."""
-    figure = Figure(figsize=(6, 3.8), layout="constrained")
+    figure = Figure(figsize=(4.2, 3.4), layout="constrained")  # about the width of a phone
     axes = figure.subplots()
     for marker, (name, run) in zip(MARKERS, runs.groupby("run", sort=False), strict=False):
         points = axes.plot(run["entropy"], run["reward"], marker, markersize=4, label=name)

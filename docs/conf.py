@@ -43,5 +43,4 @@ html_search_scorer = str(Path(__file__).with_name("search.js"))
 html_show_search_summary = False  # from disk a browser reads no other page: search.js has excerpts
 templates_path: list[str] = []
 exclude_patterns = ["static"]
-pygments_style = "tango"
 pygments_dark_style = "monokai"

@@ -366,7 +366,8 @@ def page(config: type) -> str:
         if field.name in RENAMED.values():
             continue  # not in every release
         option = OPTIONS[field.name]
-        default = "" if field.default is dataclasses.MISSING else f"`{field.default!s}`"
+        shown = f"`{field.default or repr(field.default)}`"  # repr: "" would show nothing
+        default = "" if field.default is dataclasses.MISSING else shown
         note = option.note.replace("|", "\\|")
         if field.name in RENAMED:
             note += f"; {RENAMED[field.name]} from transformers 5.23 on"
