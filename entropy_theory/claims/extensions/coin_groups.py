@@ -9,7 +9,7 @@ independent, so the step ``g = (1/G) sum_i A_i (delta_{a_i} - pi)`` has the mean
 
 This is the shape of SGD's noise (``noise_shapes``). So the second order of entropy is that of one
 sample times a number, which falls like 1/G while groups of equal rewards are rare. Where they are
-common it does not: near ``q = 1`` it is close to 1 - q in groups of every size.
+common it does not: it is close to 1 - q while ``G (1 - q)`` is small.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Extension of Entropy Mechanism, Lemma 1: the noise of samples that another policy drew.
 
-The mean reward is the baseline, as in GRPO, and the reward is a coin. No sampler mu then moves
-entropy to first order. Its noise has the covariance
+The reward is a coin, and its mean is the baseline. No sampler mu then moves entropy to first order.
+The noise of one sample has the covariance
 
     C_mu = sum_k mu_k (e_k - pi)(e_k - pi)' = diag(mu) - mu pi' - pi mu' + pi pi',
 
@@ -16,6 +16,9 @@ action k (``extension.second-order``). One action is ahead of m others by the ga
 If the last bracket is above zero, ``F (1 - x) >= (m - 1) E N^3``. Otherwise F is at least its first
 part. So where the policy's own noise does not lower entropy, a rare draw raises it by at
 least as much as a likely one.
+
+In a group whose advantages sum to zero the baseline pi drops out, and the covariance is that of
+``diag(mu) - mu mu'``. This is not judged here.
 """
 
 import numpy as np
