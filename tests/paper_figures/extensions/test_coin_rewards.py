@@ -161,6 +161,10 @@ def test_the_page_has_every_group_size():
     means = runs.groupby("seed")["change"].mean()
     low, high = stats.t.interval(0.95, len(means) - 1, means.mean(), means.sem())
     text = " ".join(PAGE.split())
+    sizes = [GROUPS.get(variant, {"samples": 8})["samples"] for variant in runs["variant"]]
+    found_rank = stats.spearmanr(sizes, runs["change"])
+    assert (f"the change is {found_rank.statistic:+.2f}, with a p of {found_rank.pvalue:.2f} if"
+            ).replace("0.", ".") in text
     assert f"{means.mean():+.3f} nats, with a 95 % interval of {low:+.3f} to {high:+.3f} over".replace(
         "0.", ".") in text
     assert f"Entropy rises in {(runs['change'] > 0).sum()} of {len(runs)} runs" in text
