@@ -51,10 +51,11 @@ PAIRWISE_LIMIT = 2048
 
 
 def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
-    """Return ``H(softmax(logits + step)) - H(softmax(logits))``, whatever the size of the step.
+    r"""Return ``H(softmax(logits + step)) - H(softmax(logits))``, whatever the size of the step.
 
     Small steps keep their relative accuracy. Where the logits move by less than 1 the change is summed
-    from its two exact parts, the covariance of pi'/pi with log pi and -KL(pi' || pi).
+    from its two exact parts, the covariance of :math:`\pi'/\pi` with :math:`\log \pi` and
+    :math:`-\operatorname{KL}(\pi' \| \pi)`.
 
     Args:
         logits: [..., actions].
