@@ -1,7 +1,8 @@
 r"""Accounts for a change of mean entropy: how much of it each part of a step of the parameters caused.
 
-The mean entropy H of fixed states is a function of the parameters theta, whatever the model, the rule and
-the optimizer. A step d is the sum of parts d_k. Each part has a forecast and an account:
+The mean entropy H of fixed states is a function of the parameters :math:`\theta`, whatever the model,
+the rule and the optimizer. A step d is the sum of parts :math:`d_k`. Each part has a forecast and an
+account:
 
 .. math::
 
@@ -11,18 +12,19 @@ the optimizer. A step d is the sum of parts d_k. Each part has a forecast and an
     \text{account:} \quad \Bigl\langle \int_0^1 \nabla H(\theta + t\, d)\, dt,\; d_k \Bigr\rangle
     \quad\text{after it, along the straight path.}
 
-The account's parts add up to H(theta + d) - H(theta) for a step of any size, except for the error of the
-quadrature that stands in for the integral. The change itself is measured, so this error is seen. For
-independent logits the forecast is that of Cui et al., Lemma 1, and AEPO, Eq. 6 (`entropy_change`).
+The account's parts add up to :math:`H(\theta + d) - H(\theta)` for a step of any size, except for the
+error of the quadrature that stands in for the integral. The change itself is measured, so this error is
+seen. For independent logits the forecast is that of Cui et al., Lemma 1, and AEPO, Eq. 6
+(`entropy_change`).
 
-The forecast has taken the slope at theta already. Radau's rule of two points, 1/4 of the slope at 0 and
-3/4 of that at 2/3, is therefore exact for slopes of degree 2. It costs as much as the trapezoid, which is
-exact for degree 1 alone. Where Radau's rule leaves a residual the path is halved. Let T be the trapezoid
-of n intervals and M the mean at their midpoints: the trapezoid of 2n intervals is :math:`(T + M) / 2`,
-and Simpson's rule is :math:`(T + 2 M) / 3`.
+The forecast has taken the slope at :math:`\theta` already. Radau's rule of two points, 1/4 of the slope
+at 0 and 3/4 of that at 2/3, is therefore exact for slopes of degree 2. It costs as much as the
+trapezoid, which is exact for degree 1 alone. Where Radau's rule leaves a residual the path is halved.
+Let T be the trapezoid of n intervals and M the mean at their midpoints: the trapezoid of 2n intervals
+is :math:`(T + M) / 2`, and Simpson's rule is :math:`(T + 2 M) / 3`.
 
 Slopes may be numbers, vectors, or the gradients of a model. Each is added to a sum as it is taken, so
-Radau's rule holds one sum in the place of the slope at theta, and halving holds two.
+Radau's rule holds one sum in the place of the slope at :math:`\theta`, and halving holds two.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 r"""How entropy moves when logits move by a step, also by a step of tempered REINFORCE.
 
-Notation: z logits, pi = softmax(z), d the logit step, H entropy, A* the correct set, T temperature, eta
-the learning rate. Further, :math:`c_a = \pi_a (z_a - \mathbb E_\pi z) = \operatorname{Cov}_\pi(z,
-\delta_a)` and :math:`C = \mathbb E_\pi[c] = \operatorname{Cov}_\pi(z, \pi)`.
+Notation: z logits, :math:`\pi = \operatorname{softmax}(z)`, d the logit step, H entropy, :math:`A^*`
+the correct set, T temperature, :math:`\eta` the learning rate. Further, :math:`c_a = \pi_a (z_a -
+\mathbb E_\pi z) = \operatorname{Cov}_\pi(z, \delta_a)` and :math:`C = \mathbb E_\pi[c] =
+\operatorname{Cov}_\pi(z, \pi)`.
 
 - exact change: :math:`H(z + d) - H(z) = -\operatorname{Cov}_\pi(\pi'/\pi, \log \pi) -
   \operatorname{KL}(\pi' \| \pi)`, for any step d;
@@ -10,8 +11,8 @@ the learning rate. Further, :math:`c_a = \pi_a (z_a - \mathbb E_\pi z) = \operat
 - second order: adds :math:`-\tfrac12 \mathbb E_\pi[(1 + \log \pi + H)(d - \mathbb E d)^2]`;
 - noise of mean 0 and covariance C: :math:`-\tfrac12 \mathbb E_\pi[(1 + \log \pi + H)(C_{aa} - 2 (C
   \pi)_a + \pi' C \pi)]`;
-- AEPO, Theorem 4.3: one step of REINFORCE on samples of pi^T, binary reward, moves entropy at rate
-  :math:`F(T) = -\sum_{A^*} \pi^T_a (c_a - C)` per unit learning rate.
+- AEPO, Theorem 4.3: one step of REINFORCE on samples of :math:`\pi^T`, binary reward, moves entropy at
+  rate :math:`F(T) = -\sum_{A^*} \pi^T_a (c_a - C)` per unit learning rate.
 
 Differences such as :math:`c_a - C` cancel to nothing in saturated policies. They are summed over pairs of
 actions instead, :math:`\sum_b \pi_b (c_a - c_b)`, which keeps their sign (see ``_centered``).
@@ -50,10 +51,11 @@ PAIRWISE_LIMIT = 2048
 
 
 def exact(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
-    """Return ``H(softmax(logits + step)) - H(softmax(logits))``, whatever the size of the step.
+    r"""Return ``H(softmax(logits + step)) - H(softmax(logits))``, whatever the size of the step.
 
     Small steps keep their relative accuracy. Where the logits move by less than 1 the change is summed
-    from its two exact parts, the covariance of pi'/pi with log pi and -KL(pi' || pi).
+    from its two exact parts, the covariance of :math:`\pi'/\pi` with :math:`\log \pi` and
+    :math:`-\operatorname{KL}(\pi' \| \pi)`.
 
     Args:
         logits: [..., actions].
@@ -93,9 +95,10 @@ def first_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerS
 
 
 def second_order(logits: BroadcastLogits, step: BroadcastValues) -> BroadcastPerState:
-    """The entropy change through second order: `first_order` - (1/2) E_pi[(1 + log pi + H) u^2].
+    r"""The entropy change through second order.
 
-    u = step - E_pi[step]. The error is of third order in the step.
+    It is `first_order` and :math:`-\tfrac12 \mathbb E_\pi[(1 + \log \pi + H) u^2]`, with
+    :math:`u = d - \mathbb E_\pi d` of the step d. The error is of third order in the step.
 
     Args, returns, raises: as `first_order`.
     """
@@ -156,7 +159,7 @@ def of_isotropic_noise(logits: BroadcastLogits) -> BroadcastPerState:
 def score_covariance(
     logits: BroadcastLogits, sampler: BroadcastValues | None = None
 ) -> Array:
-    """Covariance of A (e_a - pi), a drawn and A apart from it of mean 0 and mean square 1.
+    r"""Covariance of :math:`A (e_a - \pi)`, a drawn and A apart from it of mean 0 and mean square 1.
 
     That is a policy-gradient step of one sample whose reward is a coin. Of G samples whose advantages sum
     to 0 it is the mean square of an advantage over G: drawn apart from actions, they do not interfere.
