@@ -339,6 +339,39 @@ def test_pages_open_from_disk_without_an_error(opened):
     opened("search", "?q=tempered", **options).wait_for_selector("ul.search li a")
 
 
+def test_what_goes_on_beyond_an_edge_is_shaded_there(opened):
+    """On a phone a reader took the first columns of a table for the whole."""
+    for name in ("claims/aepo.theorem-4.3b", "papers/aepo", "found", "how_to/fit_a_law"):
+        page = opened(name, viewport={"width": 390, "height": 900})
+        cut = page.eval_on_selector_all("article *", """all => all
+            .map(one => [one, getComputedStyle(one)])
+            .filter(([one, style]) => /auto|scroll/.test(style.overflowX)
+                && one.scrollWidth > one.clientWidth + 1)
+            .map(([one, style]) => [one.outerHTML.slice(0, 80), style.backgroundImage])""")
+        assert cut, name
+        assert not [start for start, shades in cut if shades.count("linear-gradient") != 4], name
+
+
+def test_code_is_set_in_colours_that_can_be_read(opened):
+    """Strings had 3.3 times the light of their ground, where WCAG asks for 4.5."""
+    light = re.compile(r"[\d.]+")
+
+    def brightness(color):
+        parts = [float(part) / 255 for part in light.findall(color)[:3]]
+        red, green, blue = (x / 12.92 if x <= 0.04 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+        return 0.05 + 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    for scheme in ("light", "dark"):
+        page = opened("how_to/fit_a_law", color_scheme=scheme)
+        ground = page.locator(".highlight").first.evaluate("e => getComputedStyle(e).backgroundColor")
+        colors = page.eval_on_selector_all(
+            ".highlight-python span[class]", "all => all.map(one => getComputedStyle(one).color)")
+        assert len(set(colors)) > 3
+        for color in set(colors):
+            ratio = brightness(color) / brightness(ground)
+            assert max(ratio, 1 / ratio) >= 4.5, (scheme, color)
+
+
 def test_a_figure_has_code_notebook_and_data_to_download(site):
     links = [target for tag, target in links_of(site / "figures" / "aepo-figure-2.html").found]
     kept = {Path(link).name: site / "figures" / link for link in links if "_downloads" in link}
