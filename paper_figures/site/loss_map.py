@@ -45,9 +45,10 @@ def page(names: Sequence[str], results: Path) -> str:
         missing = str(error)
         measured = pandas.DataFrame(effects.trained(results), columns=effects.COLUMNS)
     cells, engines = effects.cells(measured), engines_by_rule()
-    rows = [(f"{link(name, f'rules/{name}')}\n\n{picture(name)}", _formula(name), first_order(name),
-             _measured(cells[name]), _sides(measured, name), _asked_of_ratios(name), _costs(name),
-             named(claims_on(name)), ", ".join(engines.get(name, ())) or "–") for name in names]
+    rows = [(f"{link(name, f'rules/{name}')}\n\n{picture(name) or '–'}", _formula(name),
+             first_order(name), _measured(cells[name]), _sides(measured, name),
+             _asked_of_ratios(name), _costs(name), named(claims_on(name)),
+             ", ".join(engines.get(name, ())) or "–") for name in names]
     return "\n".join([
         "# Map of losses", "",
         "Every loss here is one update rule, which turns a batch of tokens into one coefficient per "
@@ -85,9 +86,9 @@ def _figure(results: Path) -> str:
 
 
 def picture(name: str) -> str:
-    """Return a rule's picture; a dash where it has none."""
+    """Return a rule's picture; nothing where it has none."""
     drawn = loss_pictures.picture(RULES[name]())
-    return fenced(drawn, "{raw} html") if drawn else "–"
+    return fenced(drawn, "{raw} html") if drawn else ""
 
 
 def _formula(name: str) -> str:

@@ -44,7 +44,7 @@ def _page(name: str) -> str:
     kind = RULES[name]
     file = Path(str(inspect.getsourcefile(kind)))
     headers, row = _engines(name)
-    rows = [(f"`{option.name}`", f"`{option.kind}`", f"`{option.default}`", text(option.meaning))
+    rows = [(f"`{option.name}`\n\n{text(option.kind)}", f"`{option.default}`", text(option.meaning))
             for option in described.options(kind)]
     required = sorted(kind().needs.columns)
     parts = [
@@ -52,7 +52,7 @@ def _page(name: str) -> str:
         fenced(f'update_rules.get("{name}")\npolicy-entropy train --rule {name}', "text"),
         "## The formula, and where it comes from", "", documented(kind.__module__),
         "## Options", "",
-        table(("option", "type", "default", "meaning"), rows, (2, 2, 2, 6)) or "It has none.", "",
+        table(("option", "default", "meaning"), rows, (2, 2, 6)) or "It has none.", "",
         "## What it does to entropy", "",
         f"First order, on policy: {loss_map.first_order(name)}.", "", _in_the_panel(name), "",
         f"To first order, an expected step {text(effect(kind))}. The policies are those of "

@@ -341,7 +341,7 @@ def test_pages_open_from_disk_without_an_error(opened):
 
 def test_what_goes_on_beyond_an_edge_is_shaded_there(opened):
     """On a phone a reader took the first columns of a table for the whole."""
-    for name in ("claims/aepo.theorem-4.3b", "papers/aepo", "found", "how_to/fit_a_law"):
+    for name in ("claims/aepo.theorem-4.3b", "how_to/fit_a_law"):
         page = opened(name, viewport={"width": 390, "height": 900})
         cut = page.eval_on_selector_all("article *", """all => all
             .map(one => [one, getComputedStyle(one)])
