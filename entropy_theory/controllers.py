@@ -19,6 +19,7 @@ from entropy_theory.array_types import Array
 from entropy_theory.policy import array_like, check_temperature, lacks_values, namespace, to_numpy
 from entropy_theory.rounding import at_least, at_most
 from entropy_theory.schedules import Schedule
+from entropy_theory.support.user_errors import check_whole
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -230,11 +231,9 @@ class AdaptiveCoefficient(Controller):
         check_interval("coefficient_low", self.low, "coefficient_high", self.high)
         check_finite("coefficient", self.coefficient)
         check_finite("coefficient_step", self.rate)
-        if not self.rate >= 0 or self.warm_up_steps < 0:
-            raise ValueError(
-                "coefficient_step and warm_up_steps must be at least 0, got "
-                f"{self.rate} and {self.warm_up_steps}"
-            )
+        if not self.rate >= 0:
+            raise ValueError(f"coefficient_step must be at least 0, got {self.rate}")
+        check_whole("warm_up_steps", self.warm_up_steps, 0)
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""

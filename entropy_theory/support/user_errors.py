@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import numbers
 import os
 import sys
 import traceback
@@ -41,6 +42,12 @@ def lookup(mapping: Mapping[str, Value], name: str, kind: str, listed_by: str | 
     """
     check_choice(name, mapping, kind, listed_by)
     return mapping[name]
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise a ValueError unless a number is whole and at least so large."""
+    if not (isinstance(value, numbers.Integral) and value >= least):
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value}")
 
 
 def check_choice(

@@ -47,6 +47,7 @@ from entropy_theory.controllers import ProportionalTemperature, TemperatureSwitc
 from entropy_theory.policy import namespace, to_numpy
 from entropy_theory.reads import RATIO
 from entropy_theory.schedules import Schedule
+from entropy_theory.support.user_errors import check_whole
 from entropy_theory.targets import TargetPolicy
 from entropy_theory.token_batch import (
     TokenBatch,
@@ -108,8 +109,7 @@ class Aepo(Modifier):
         alpha = to_numpy(self.alpha)
         if not np.all(np.isfinite(alpha) & (alpha >= 0)):
             raise ValueError(f"alpha must be finite and at least 0, got {self.alpha}")
-        if self.replaced_rows < 2:
-            raise ValueError(f"replaced_rows must be at least 2, got {self.replaced_rows}")
+        check_whole("replaced_rows", self.replaced_rows, 2)
         if self.form == "code" and self.ablation == "advantage":
             raise ValueError("ablation 'advantage' belongs to form 'paper'")
         if self.form == "code" and length_normalization(self.base)[0] != "token-mean":
