@@ -46,7 +46,7 @@ def lookup(mapping: Mapping[str, Value], name: str, kind: str, listed_by: str | 
 
 def check_whole(name: str, value: object, least: int) -> None:
     """Raise a ValueError unless a number is whole and at least so large."""
-    if not (isinstance(value, numbers.Integral) and value >= least):
+    if not (isinstance(value, numbers.Integral) and int(value) >= least):
         raise ValueError(f"{name} must be an integer of at least {least}, got {value}")
 
 

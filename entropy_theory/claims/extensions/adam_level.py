@@ -1,15 +1,22 @@
-"""Extension of Entropy Mechanism, Lemma 1: the entropy that is stationary under Adam's noise.
+r"""Extension of Entropy Mechanism, Lemma 1: the entropy that is stationary under Adam's noise.
 
-One action is ahead of m others by the gap D. Adam without momentum and with eps far below every
-gradient has noise of one of two shapes, up to a factor (``noise_shapes``):
+One action is ahead of m others by the gap D. Adam without momentum and with :math:`\varepsilon` far
+below every gradient has noise of one of two shapes, up to a factor (``noise_shapes``):
 
-    beta_2 near 1, mean squares settled    S_ab/sqrt(S_aa S_bb),
-    beta_2 = 0, the sign of one gradient   diag(pi), up to a shift of all logits.
+.. math::
 
-With ``E = e^-D``, ``x = m E`` and ``r = E sqrt(m/(1 + (m - 1) E))`` the second orders of entropy have
-the signs of
+    \beta_2 \text{ near } 1, \text{mean squares settled}\quad S_{ab}/\sqrt{S_{aa} S_{bb}},
+
+    \beta_2 = 0, \text{the sign of one gradient}\quad \operatorname{diag}(\pi),
+    \text{ up to a shift of all logits}.
+
+With :math:`E = e^{-D}`, :math:`x = m E` and :math:`r = E \sqrt{m/(1 + (m - 1) E)}` the second orders of
+entropy have the signs of
+
+.. math::
 
     2 D (1 - r) - (1 + x)(2 + x - r),
+
     D (1 - E)(1 - (m - 2) E) - (1 + x)(1 + E + (m - 1) E^2).
 
 Both fall as E grows, the second wherever it is not below zero. So each turns from - to + at one gap.

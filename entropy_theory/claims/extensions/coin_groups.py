@@ -1,15 +1,19 @@
-"""Extension of AEPO, section 3.1: the noise of a sampled group whose rewards are coins.
+r"""Extension of AEPO, section 3.1: the noise of a sampled group whose rewards are coins.
 
-The rewards are 1 with probability q, whatever the responses, and the advantages A_i are standardized
-in each group of G. They sum to zero, and are all zero where the rewards are equal. Otherwise their
-squares sum to G, or to G - 1 with the sample deviation. Given the rewards the responses are
-independent, so the step ``g = (1/G) sum_i A_i (delta_{a_i} - pi)`` has the mean zero and the covariance
+The rewards are 1 with probability q, whatever the responses, and the advantages :math:`A_i` are
+standardized in each group of G. They sum to zero, and are all zero where the rewards are equal.
+Otherwise their squares sum to G, or to :math:`G - 1` with the sample deviation. Given the rewards the
+responses are independent, so the step :math:`g = (1/G) \sum_i A_i (\delta_{a_i} - \pi)` has the mean
+zero and the covariance
 
-    E[g g'] = (G - ddof)/G^2 (1 - q^G - (1 - q)^G) S,      S = diag(pi) - pi pi'.
+.. math::
+
+    \mathbb E[g g'] = (G - \text{ddof})/G^2 (1 - q^G - (1 - q)^G) S,\quad S = \operatorname{diag}(\pi)
+    - \pi \pi'.
 
 This is the shape of SGD's noise (``noise_shapes``). So the second order of entropy is that of one
 sample times a number, which falls like 1/G while groups of equal rewards are rare. Where they are
-common it does not: it is close to 1 - q while ``G (1 - q)`` is small.
+common it does not: it is close to :math:`1 - q` while :math:`G (1 - q)` is small.
 """
 
 import itertools

@@ -1,24 +1,31 @@
-"""Extension of Entropy Mechanism, Lemma 1: the noise of samples that another policy drew.
+r"""Extension of Entropy Mechanism, Lemma 1: the noise of samples that another policy drew.
 
-The reward is a coin, and its mean is the baseline. No sampler mu then moves entropy to first order.
-The noise of one sample has the covariance
+The reward is a coin, and its mean is the baseline. No sampler :math:`\mu` then moves entropy to first
+order. The noise of one sample has the covariance
 
-    C_mu = sum_k mu_k (e_k - pi)(e_k - pi)' = diag(mu) - mu pi' - pi mu' + pi pi',
+.. math::
 
-so the second order is linear in mu. It is the mean over mu of Q_k/2, with Q_k that of one drawn
-action k (``extension.second-order``). One action is ahead of m others by the gap D. With
-``E = e^-D``, ``x = m E`` and ``N = 1 + x``,
+    C_\mu = \sum_k \mu_k (e_k - \pi)(e_k - \pi)' = \operatorname{diag}(\mu) - \mu \pi' - \pi \mu' + \pi
+    \pi',
 
-    Q_likely = (m E^3/N^5)(m + 1)^2 [(1 - x) D - N],
-    Q_rare - Q_likely = (E/N^4) F,
-    F = (2/(m E^2)) N^5 (the policy's own second order) - E (m + 1)^2 [(1 - x) D - N].
+so the second order is linear in :math:`\mu`. It is the mean over :math:`\mu` of :math:`Q_k/2`, with
+:math:`Q_k` that of one drawn action k (`extension.second-order`). One action is ahead of m others by
+the gap D. With :math:`E = e^{-D}`, :math:`x = m E` and :math:`N = 1 + x`,
 
-If the last bracket is above zero, ``F (1 - x) >= (m - 1) E N^3``. Otherwise F is at least its first
-part. So where the policy's own noise does not lower entropy, a rare draw raises it by at
-least as much as a likely one.
+.. math::
 
-In a group whose advantages sum to zero the baseline pi drops out, and the covariance is that of
-``diag(mu) - mu mu'``. This is not judged here.
+    Q_{\text{likely}} = (m E^3/N^5)(m + 1)^2 [(1 - x) D - N],
+
+    Q_{\text{rare}} - Q_{\text{likely}} = (E/N^4) F,
+
+    F = (2/(m E^2)) N^5 (\text{the policy's own second order}) - E (m + 1)^2 [(1 - x) D - N].
+
+If the last bracket is above zero, :math:`F (1 - x) \ge (m - 1) E N^3`. Otherwise F is at least its
+first part. So where the policy's own noise does not lower entropy, a rare draw raises it by at least as
+much as a likely one.
+
+In a group whose advantages sum to zero the baseline :math:`\pi` drops out, and the covariance is that
+of :math:`\operatorname{diag}(\mu) - \mu \mu'`. This is not judged here.
 """
 
 import numpy as np
