@@ -11,6 +11,7 @@ with random signs, taken at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from llm_bridge.commands.noise_comparison import VARIANTS
 from paper_figures.data import inputs
 from paper_figures.data.tables import pick
 from paper_figures.drawing import REFERENCE, SERIES, Table, estimate, panels
@@ -190,7 +190,7 @@ def tables(table: pandas.DataFrame) -> list[Table]:
         for _, one in table[table["panel"] == "update"].groupby(SETTING, sort=False, dropna=False)]
     other = table[(table["panel"] == "run") & (table["kind"] != "accounted")
                   & ((table["variant"] != "plain") | table["coin"].isna())]
-    other = other.sort_values("variant", key=_place, kind="stable")
+    other = other.sort_values("variant", key=lambda names: names.map(_place), kind="stable")
     plain = coins(table, **SHOWN, optimizer="AdamW", rate=rate_of("AdamW"))
     changed = [
         (f"{'own reward, ' + kind if pandas.isna(coin) else 'coin'}: {variant}", str(len(runs)),
@@ -245,9 +245,10 @@ def _accounts(table: pandas.DataFrame) -> Table:
              "mismatch are shares of these two.")
 
 
-def _place(variants: pandas.Series) -> pandas.Series:
-    """Return where each variant stands in the list of all, 0 for a plain run."""
-    return variants.map(["plain", *VARIANTS].index)
+def _place(variant: str) -> tuple[Any, ...]:
+    """Return where a variant stands among others: first plain runs, then by name, numbers by size."""
+    parts = re.split(r"(\d+)", variant)
+    return variant != "plain", *(int(part) if part.isdigit() else part for part in parts)
 
 
 def _named(of: Any) -> str:
@@ -322,7 +323,7 @@ def _draw_variants(panel: Axes, table: pandas.DataFrame) -> None:
     coin = runs[(runs["kind"] == "run") & (runs["coin"] == SHOWN["coin"])
                 & ((runs["variant"] != "plain") | (runs["rate"] == rate_of("AdamW")))]
     flat = runs[runs["kind"] == "from flat"]
-    names = [name for name in ("plain", *VARIANTS) if name in {*coin["variant"], *flat["variant"]}]
+    names = sorted({*coin["variant"], *flat["variant"]}, key=_place)
     for one, offset, fill in ((coin, -0.15, SERIES[0]["color"]), (flat, 0.15, "none")):
         places = [names.index(name) + offset for name in one["variant"]]
         panel.scatter(one["change"], places, s=9, facecolors=fill, edgecolors=SERIES[0]["color"],
