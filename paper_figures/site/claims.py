@@ -113,7 +113,6 @@ def _page(
 ) -> str:
     read = record.get("read", {})
     facts = [
-        ("printed proof", text(PRINTED_PROOFS.get(record["printed_proof"], record["printed_proof"]))),
         ("words read", text(f"against the formal statement on {read['on']}, by {read['by']}"
                             if accepted_ledger.read_on(claim, record) else
                             "by nobody yet against the formal statement as it is now")),
@@ -134,7 +133,8 @@ def _page(
         standing = badge(record["instead"]) if record.get("instead") else ""
         parts += [f"## What holds {'instead' if claim.repair_is == 'instead' else ''}".rstrip(), "",
                   f"{standing} {text(claim.repair_note)}", "", *_statement(claim.repair)]
-    parts += ["## In the proof kernel", "", *_kernel(claim)]
+    parts += ["## The printed proof", "", *_printed_proof(claim, record["printed_proof"]),
+              "## In the proof kernel", "", *_kernel(claim)]
     if groups:
         parts += ["## Evidence", "", *(_evidence(title, rows) for title, rows in groups)]
     if claim.mutants:
@@ -239,6 +239,14 @@ def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
             f"The refutation: `{FORMAL}/{proof.own}`.", ""]
 
 
+def _printed_proof(claim: Claim, judged: str) -> list[str]:
+    """Return what was found of the source's own proof, and each step that needs a further premise."""
+    words = PRINTED_PROOFS.get(judged, judged)
+    gaps = [f"- {text(step.completed.name.removeprefix('completed: '))}: {text(step.completed.statement)}"
+            for step in claim.printed_proof if step.completed]
+    return [text(f"{words[0].upper()}{words[1:]}."), "", *gaps, ""]
+
+
 def _kernel(claim: Claim) -> list[str]:
     """Return what the kernel accepted: statement, witnesses, theorems beside it, proof, axioms."""
     proof = proofs.proof_of(claim)
@@ -267,7 +275,9 @@ def _kernel(claim: Claim) -> list[str]:
                         fenced(proof.needs[beside]))
     library = proofs.formal_folder() / "proofs" / "library"
     return [*lines, shown,
-            folded("The lemmas that it rests on", lemmas.rests_on(proof.path, library)),
+            "The lemmas that it rests on, each above those that it uses:", "",
+            fenced(lemmas.graph(proof.path, library), "{raw} html"),
+            folded("Their statements", lemmas.statements(proof.path, library)),
             f"The proof: `{FORMAL}/{proof.own}`.", ""]
 
 
