@@ -47,6 +47,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FORMAL = "entropy_theory/formal"
 LONG = 30
 """Lines from which a statement of the kernel is folded."""
+WIDE = 300
+"""Characters of LaTeX from which the parts of a line stand on lines of their own."""
 
 
 def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:
@@ -216,8 +218,10 @@ def _given(field: Parameter) -> str:
 
 
 def _statement(statement: Statement) -> list[str]:
+    lines = [part for line in formula_text(statement.formula).splitlines()
+             for part in (line.split(r",\quad ") if len(line) > WIDE else [line])]
     return [text(statement.latex), "", "The formula, generated from what is searched and proved:", "",
-            displayed(formula_text(statement.formula).splitlines())]
+            displayed(lines)]
 
 
 def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
