@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 LEVELS = HERE / "public_levels.csv"
 NO_BONUS = HERE.parent / "tests/diagnosis/public_runs/qwen2.5-7b-gsm8k-grpo-33-runs.csv"
 PICTURE = HERE.parent / "docs" / "entropy-by-size.svg"
-STYLE = {"svg.hashsalt": "policy-entropy", "svg.fonttype": "none", "font.size": 8,
+STYLE = {"svg.hashsalt": "policy-entropy", "svg.fonttype": "none", "font.size": 9,
          "axes.spines.top": False, "axes.spines.right": False}
 DRAWS, BLOCK = 2000, 5
 FLAT = 6
@@ -37,8 +37,9 @@ FLAT = 6
 KEPT = 0.8
 """The least reward at the end of a run that counts as sound."""
 LIMITS = """\
-One recipe, one author, one seed a run; an entropy bonus of .001 in all seven scripts that were read.
-Left: 25 points at 8 levels, 95 % by bootstrap in blocks of 5.
+One recipe, one author, one seed a run; an entropy bonus of .001
+in all seven scripts that were read.
+Above: 25 points at 8 levels, 95 % by bootstrap in blocks of 5.
 Size goes with success and with entropy at the start: no cause is shown."""
 
 
@@ -116,31 +117,31 @@ def counts() -> list[Count]:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """The sign of the relation by size, and what entropy did in nats."""
-    figure = Figure(figsize=(8, 3.9), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(4.6, 7), layout="constrained")
+    above, below = figure.subplots(2, 1)
     for (task, some), marker, color, shift in zip(
             table.groupby("task"), "os", ("#0b6e99", "#c44e00"), (0.95, 1.05), strict=True):
         found = np.array([correlation(*run) for run in zip(
             some["entropy_levels"], some["validation_levels"], strict=True)])
-        left.errorbar(some["billions"] * shift, found[:, 0], np.abs(found[:, 1:].T - found[:, 0]),
-                      fmt=marker, color=color, label=task, elinewidth=0.8, markersize=5)
-    left.axhline(0, color="0.6", linewidth=0.8)
-    left.set(ylim=(-1, 1), ylabel="rank correlation of entropy\nand validation reward")
-    left.text(0.52, -0.95, "R = b - a e^H needs a negative one", color="0.4")
-    left.legend(frameon=False, loc="upper left")
+        above.errorbar(some["billions"] * shift, found[:, 0], np.abs(found[:, 1:].T - found[:, 0]),
+                       fmt=marker, color=color, label=task, elinewidth=0.8, markersize=5)
+    above.axhline(0, color="0.6", linewidth=0.8)
+    above.set(ylim=(-1, 1), ylabel="rank correlation of entropy\nand validation reward")
+    above.text(2, -0.95, "$R = b - a e^H$ needs a negative one", color="0.4")
+    above.legend(frameon=False, loc="upper left")
     known = table.dropna(subset="first_entropy")
     for size, first, last in zip(known["billions"], known["first_entropy"], known["last_entropy"],
                                  strict=True):
-        right.annotate("", (size, last), (size, first), arrowprops={
+        below.annotate("", (size, last), (size, first), arrowprops={
             "arrowstyle": "->", "color": "#c44e00" if last > 1.1 * first else "#0b6e99"})
-        right.plot(size, first, ".", color="0.3")
-    right.set(yscale="log", ylim=(0.07, 2), ylabel="entropy, first to last step, GSM8K\n(nats per token)")
-    right.set_yticks(ticks := [0.1, 0.2, 0.5, 1, 2], [f"{tick:g}" for tick in ticks])
-    for panel in (left, right):
+        below.plot(size, first, ".", color="0.3")
+    below.set(yscale="log", ylim=(0.07, 2), ylabel="entropy, first to last step, GSM8K\n(nats per token)")
+    below.set_yticks(ticks := [0.1, 0.2, 0.5, 1, 2], [f"{tick:g}" for tick in ticks])
+    for panel in (above, below):
         panel.set(xscale="log", xlabel="parameters (billions)", xlim=(0.42, 90))
         panel.set_xticks(sizes := sorted(set(table["billions"])), [f"{size:g}" for size in sizes])
         panel.minorticks_off()
-    figure.supxlabel(LIMITS, fontsize=7, color="0.3", x=0.01, ha="left")
+    figure.supxlabel(LIMITS, fontsize=8, color="0.3", x=0.01, ha="left")
     return figure
 
 

@@ -35,11 +35,11 @@ class StateStatistics:
     entropy: Array
     """H(pi(. | s_t)), nats."""
     sum_squared_prob: Array
-    """sum_a pi_a^2."""
+    r""":math:`\sum_a \pi_a^2`."""
     sum_squared_prob_log_prob: Array
-    """sum_a pi_a^2 log pi_a."""
+    r""":math:`\sum_a \pi_a^2 \log \pi_a`."""
     sum_squared_prob_squared_log_prob: Array
-    """sum_a pi_a^2 (log pi_a)^2."""
+    r""":math:`\sum_a \pi_a^2 (\log \pi_a)^2`."""
     clamped_alignment: Array | None = None
     """sum_a S_a S~_a, with S~ that of the clamped policy; None where no rule needs it."""
 

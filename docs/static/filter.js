@@ -27,6 +27,13 @@ document.addEventListener("DOMContentLoaded", () => {
       }
     });
   }
+  // A name at the head of a part breaks behind its dots and underscores only.
+  for (const title of document.querySelectorAll("h1, h2, .sig-prename .pre")) {
+    const parts = title.firstChild.textContent.split(/(?<=[._])/);
+    if (parts.length > 1) {
+      title.firstChild.replaceWith(...parts.flatMap((part) => [part, document.createElement("wbr")]));
+    }
+  }
 
   function add(before, items, sourceOf, after = () => {}, listed = []) {
     const texts = items.map((item) => item.textContent.toLowerCase());

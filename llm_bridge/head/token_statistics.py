@@ -37,11 +37,11 @@ class TokenStatistics:
     clamped_entropy: PerToken | None
     """AEnt's clamped entropy, with a gradient that holds the kept tokens fixed; None unless asked."""
     sum_squared_prob: PerToken
-    """sum_a pi_a^2."""
+    r""":math:`\sum_a \pi_a^2`."""
     sum_squared_prob_log_prob: PerToken
-    """sum_a pi_a^2 log pi_a."""
+    r""":math:`\sum_a \pi_a^2 \log \pi_a`."""
     sum_squared_prob_squared_log_prob: PerToken
-    """sum_a pi_a^2 (log pi_a)^2."""
+    r""":math:`\sum_a \pi_a^2 (\log \pi_a)^2`."""
     log_prob_variance: PerToken
     """Var_pi(log pi), the varentropy."""
     clamped_alignment: PerToken | None = None

@@ -111,7 +111,7 @@ FIGURE = PaperFigure.of(
     title="which targets are held, by settings and starts",
     paper="AEPO is remarkably robust to hyperparameters.",
     place="Section 4.2; it has no figure",
-    ours="AEPO in exact expectation on 20-answer bandits. Settings are T_high/T_low and group "
+    ours="AEPO in exact expectation on 20-answer bandits. Settings are $T_{high}/T_{low}$ and group "
          "size; the first is the paper's. Held: root mean square error within 5 % of log |A*|. "
          "Dashed: the ceiling, and equality. Chatter: held runs in eighths, with median and 10 to "
          "90 %.",

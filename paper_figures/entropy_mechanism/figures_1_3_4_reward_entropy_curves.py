@@ -171,9 +171,9 @@ def _draw_models(panel: Axes, models: pandas.DataFrame, fits: pandas.DataFrame) 
 FIGURE = PaperFigure.of(
     __name__, name="entropy-mechanism-figures-1-3-4",
     source="Cui et al., Figures 1, 3 and 4",
-    title="reward against entropy, and the law R = b - a e^H",
-    paper="Without intervention validation reward follows R = b - a e^H, so that performance is traded "
-    "from entropy.",
+    title="reward against entropy, and the exponential law",
+    paper="Without intervention validation reward follows $R = b - a e^H$, so that performance is "
+    "traded from entropy.",
     place="Figures 1, 3 and 4",
     ours="GRPO in exact expectation on five families of prompts with 10, 30 and 100 answers. "
          "Curves are all starts of the sets that the law fits best, middling and worst; thick "

@@ -99,7 +99,7 @@ def draw(table: pandas.DataFrame) -> Figure:
 def _draw_aepo(panel: Axes, table: pandas.DataFrame) -> None:
     runs = table[table["panel"] == "aepo"]
     temperatures = sorted(runs["temperature"].unique())
-    panel.set(xscale="log", yscale="log", xlabel="T_high")
+    panel.set(xscale="log", yscale="log", xlabel="$T_{high}$")
     _draw_cells(panel, runs, "temperature", "alpha", AEPO_OUTCOMES)
     for name, dashes in LINES.items():
         line = table[table["panel"] == name].groupby("temperature")["line"].median()

@@ -47,6 +47,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FORMAL = "entropy_theory/formal"
 LONG = 30
 """Lines from which a statement of the kernel is folded."""
+WIDE = 300
+"""Characters of LaTeX from which the parts of a line stand on lines of their own."""
 
 
 def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:
@@ -113,7 +115,6 @@ def _page(
 ) -> str:
     read = record.get("read", {})
     facts = [
-        ("printed proof", text(PRINTED_PROOFS.get(record["printed_proof"], record["printed_proof"]))),
         ("words read", text(f"against the formal statement on {read['on']}, by {read['by']}"
                             if accepted_ledger.read_on(claim, record) else
                             "by nobody yet against the formal statement as it is now")),
@@ -134,7 +135,8 @@ def _page(
         standing = badge(record["instead"]) if record.get("instead") else ""
         parts += [f"## What holds {'instead' if claim.repair_is == 'instead' else ''}".rstrip(), "",
                   f"{standing} {text(claim.repair_note)}", "", *_statement(claim.repair)]
-    parts += ["## In the proof kernel", "", *_kernel(claim)]
+    parts += ["## The printed proof", "", *_printed_proof(claim, record["printed_proof"]),
+              "## In the proof kernel", "", *_kernel(claim)]
     if groups:
         parts += ["## Evidence", "", *(_evidence(title, rows) for title, rows in groups)]
     if claim.mutants:
@@ -216,8 +218,10 @@ def _given(field: Parameter) -> str:
 
 
 def _statement(statement: Statement) -> list[str]:
+    lines = [part for line in formula_text(statement.formula).splitlines()
+             for part in (line.split(r",\quad ") if len(line) > WIDE else [line])]
     return [text(statement.latex), "", "The formula, generated from what is searched and proved:", "",
-            displayed(formula_text(statement.formula).splitlines())]
+            displayed(lines)]
 
 
 def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
@@ -237,6 +241,14 @@ def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
             folded("The statement and its negation, as the kernel reads them",
                    fenced(proof.statement)),
             f"The refutation: `{FORMAL}/{proof.own}`.", ""]
+
+
+def _printed_proof(claim: Claim, judged: str) -> list[str]:
+    """Return what was found of the source's own proof, and each step that needs a further premise."""
+    words = PRINTED_PROOFS.get(judged, judged)
+    gaps = [f"- {text(step.completed.name.removeprefix('completed: '))}: {text(step.completed.statement)}"
+            for step in claim.printed_proof if step.completed]
+    return [text(f"{words[0].upper()}{words[1:]}."), "", *gaps, ""]
 
 
 def _kernel(claim: Claim) -> list[str]:
@@ -267,7 +279,9 @@ def _kernel(claim: Claim) -> list[str]:
                         fenced(proof.needs[beside]))
     library = proofs.formal_folder() / "proofs" / "library"
     return [*lines, shown,
-            folded("The lemmas that it rests on", lemmas.rests_on(proof.path, library)),
+            "The lemmas that it rests on, each above those that it uses:", "",
+            fenced(lemmas.graph(proof.path, library), "{raw} html"),
+            folded("Their statements", lemmas.statements(proof.path, library)),
             f"The proof: `{FORMAL}/{proof.own}`.", ""]
 
 

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
 
 from paper_figures.site.markup import claim_page
+
+LONG = 100
+"""Characters from which a type or a value of a constant is not shown."""
 
 
 def _without_a_type(
@@ -21,6 +25,21 @@ def _without_a_type(
     """Begin with nothing: napoleon takes what stands before a colon in the first line for a type."""
     if what in ("attribute", "data", "property"):
         lines.insert(0, "\\ ")
+
+
+def _without_objects(
+    app: Sphinx, what: str, name: str, value: object, options: object, signature: str | None,
+    returned: str,
+) -> tuple[str | None, str]:
+    """Write a default that is an object as ``...``: what is no Python is not set as a signature."""
+    return signature and re.sub(r"= ?<(?:[^<>]|<[^<>]*>)*>", "= ...", signature), returned
+
+
+def _without_long_values(app: Sphinx, page: nodes.document) -> None:
+    """Drop types and values of constants that are long or objects: whole tables stood in headings."""
+    for node in list(page.findall(addnodes.desc_annotation)):
+        if len(node.astext()) > LONG or re.search(r"<[^<>]", node.astext()):
+            node.parent.remove(node)
 
 
 def _claim(
@@ -52,6 +71,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register what is done before napoleon, and what spares time and space."""
     app.connect("builder-inited", _import_once)
     app.connect("autodoc-process-docstring", _without_a_type, priority=400)
+    app.connect("autodoc-process-signature", _without_objects)
+    app.connect("doctree-read", _without_long_values)
     app.connect("doctree-read", _leave_the_environment)
     app.connect("missing-reference", _claim)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

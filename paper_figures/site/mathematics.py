@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from typing import Any
 
 from docutils import nodes
@@ -28,6 +29,8 @@ REPLACEMENTS = (
 )
 NAME = re.compile(r"\\(?:mathrm|operatorname)\{([^{}]*\\,[^{}]*)\}")
 """A name of several words, between which docutils would print the space's command."""
+ITALIC = re.compile(r"<mrow>((?:<mi>[\U0001d434-\U0001d467ℎ_]</mi>|<mn>\d+</mn>)+)</mrow>")
+"""A name in italics, which docutils sets letter by letter, its figures apart."""
 APPLIED = "<mo>&ApplyFunction;</mo>"
 
 
@@ -49,6 +52,8 @@ def formula(latex: str) -> str:
     # \right, which end a row, grow.
     body = re.sub(r'(?<!<mrow>)<mo(?: class="mathopen"| stretchy="false")?>([‖|])</mo>(?!</mrow>)',
                   r'<mo lspace="0" rspace="0" stretchy="false">\1</mo>', body)
+    body = ITALIC.sub(lambda name: '<mi class="name">' + unicodedata.normalize(
+        "NFKC", re.sub("<[^>]+>", "", name[1])) + "</mi>", body)
     # MathML leaves to its writer the space of log x, which log(x) does not have.
     body = body.replace(f"{APPLIED}<mo", "<mo").replace(APPLIED, '<mspace width="0.17em"/>')
     return f'<math alttext="{html.escape(latex)}">{body}'

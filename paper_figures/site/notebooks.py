@@ -1,6 +1,6 @@
 """The notebooks as pages, with what they print and draw, executed again only where something changed.
 
-All five take minutes, so that ``make reproduce`` executes them and ``make docs`` shows what it kept.
+All six take minutes, so that ``make reproduce`` executes them and ``make docs`` shows what it kept.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ def test_every_claims_page_has_each_part(written):
             assert describe(record["counterexample"]) in page, claim_id
 
 
-def test_lemmas_stand_below_what_uses_them(tmp_path):
-    """A name is the file's own lemma, else that of the library file which is imported last."""
+def test_lemmas_stand_below_all_that_use_them(tmp_path):
+    """A name is the file's own lemma above it, else that of the library file which is imported last."""
     library = tmp_path / "library"
     library.mkdir()
     (library / "Old.v").write_text("Lemma base : 0 = 0. Qed.\n\nLemma shared : 0 = 0. exact base. Qed.\n")
@@ -66,15 +66,33 @@ def test_lemmas_stand_below_what_uses_them(tmp_path):
     proof = tmp_path / "claim.v"
     proof.write_text(
         "(* Lemma no : unused. *)\nFrom PolicyEntropy.library Require Import\n  Old New.\n"
-        "Lemma first : 2 = 2. exact shared. Qed.\nLemma second : 2 = 2. apply step, first. Qed.\n"
+        "Lemma first : 2 = 2. intro second; exact shared. Qed.\n"
+        "Lemma second : 2 = 2. apply step, first. Qed.\n"
         "Theorem proved : Statements.claim.statement. apply second, first. Qed.\n")
-    assert lemmas.rests_on(proof, library).splitlines() == [
-        "- `proved : Statements.claim.statement`",
-        "  - `first : 2 = 2`",
-        "    - `shared` (New)",
-        "  - `second : 2 = 2`",
-        "    - `first : 2 = 2` (above)",
-        "    - `step` (New, and 2 more below it)"]
+    users = {name: [user for _, user in by] for (_, name), by in lemmas.users(proof, library).items()}
+    assert list(users.items()) == [
+        ("proved", []), ("second", ["proved"]), ("step", ["second"]), ("first", ["proved", "second"]),
+        ("shared", ["first"])]
+    assert lemmas.statements(proof, library).splitlines() == [
+        "- `proved : Statements.claim.statement`", "- `second : 2 = 2`", "- `first : 2 = 2`"]
+    drawn = lemmas.graph(proof, library)
+    assert re.findall(r"<text[^>]*>(\w+)<tspan>([^<]*)</tspan>", drawn) == [
+        ("proved", ""), ("second", ""), ("step", " New, 2 below it"), ("first", ""), ("shared", " New")]
+    dots = dict(zip(users, re.findall(r'cx="(\d+)" cy="(\d+)"', drawn), strict=True))
+    branches = [(user, f"V{int(dots[name][1]) - 5}q0 5 5 5H{dots[name][0]}")
+                for name, by in users.items() for user in by]
+    lines = {user: line for line in re.findall(r'<path d="([^"]*)"', drawn) for user in users
+             if line.startswith("M{} {}V".format(*dots[user]))}
+    assert all(lines[user].count(branch) == 1 for user, branch in branches)
+    assert sum(line.count("V") for line in lines.values()) == len(branches)
+
+
+def test_gaps_of_the_printed_proof_are_listed(written):
+    """A premise that the proof leaves out, without the step that needs it."""
+    page = written["claims/aepo.theorem-4.3b"].partition("## The printed proof")[2].partition("\n## ")[0]
+    steps = re.findall(r"^- ([^:]*): ", page, re.MULTILINE)
+    assert steps == ["A1", "u of an empty A2", "A3", "last line"]
+    assert all("given" in line for line in page.splitlines() if line.startswith("- "))
 
 
 @pytest.mark.parametrize(("verdict", "explained"), [

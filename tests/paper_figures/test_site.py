@@ -90,7 +90,7 @@ def site(tmp_path_factory, simulated):
     build_figure(FIGURES["aepo-figure-2"], simulated("aepo_figure_2"), results / "figures", ("svg",))
     selection = pages.some(CLAIMS, (*LINKED_FIGURES, "aepo-table-1"), MAPPED,
                            ("entropy_theory.performance_law.law", "entropy_theory.policy",
-                            "entropy_theory.token_batch"))
+                            "entropy_theory.targets", "entropy_theory.token_batch"))
     folder = tmp_path_factory.mktemp("site")
     pages.write(selection, results, folder / "source")
     (folder / "source" / "formulas.md").write_text(HEADINGS)
@@ -389,6 +389,15 @@ def test_what_an_attribute_says_is_not_taken_for_its_type(site):
     """"Findings of a policy that its steps have ruined: ..." stood as a type, up to the colon."""
     for path in (site / "reference").glob("*.html"):
         assert '">Type' not in path.read_text(encoding="utf-8")
+
+
+def test_signatures_are_set_and_hold_no_objects(site):
+    """``= <factory>`` is no Python, so that types stood with their marks; tables stood in headings."""
+    for name in ("token_batch", "targets"):
+        page = (site / "reference" / f"entropy_theory.{name}.html").read_text(encoding="utf-8")
+        heads = re.findall(r'<dt class="sig.*?</dt>', page, re.DOTALL)
+        assert heads
+        assert not [head for head in heads if "~" in head or "&lt;" in head]
 
 
 def test_filters_show_what_fits_and_say_how_many(opened):
