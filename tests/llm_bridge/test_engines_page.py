@@ -34,7 +34,7 @@ def test_a_rule_runs_where_the_page_tells_so(rule):
 
 
 @pytest.mark.parametrize(("engine", "host"), [("verl", verl_plugin), ("skyrl", skyrl_plugin)])
-def test_pages_name_and_count_the_rules_that_run(engine, host):
+def test_pages_name_the_rules_that_run(engine, host):
     run, refused = [], []
     for rule in update_rules.RULES:
         try:
@@ -49,6 +49,3 @@ def test_pages_name_and_count_the_rules_that_run(engine, host):
     named = re.findall(r"`([a-z0-9-]+)`", told.split("`sampler-correction`, and `dppo`")[0])
     assert found
     assert sorted(set(named)) == sorted(refused if engine == "verl" else run)
-    words = " ".join((PAGE.parents[1] / "README.md").read_text().split())
-    assert f" {len(run)} in [{'verl' if engine == 'verl' else 'SkyRL'}](docs/how_to/{engine}.md)" in words
-    assert f"Of the {len(update_rules.RULES)} rules" in words
