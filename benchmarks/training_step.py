@@ -82,6 +82,7 @@ CASES = {
     "small-sums": Case(prompts=32, samples=8, tokens=12, bundled=True),
     "smollm2-135m-shape": Case(prompts=2, samples=4, tokens=16, shape=SMOLLM2),
     "smollm2-135m-shape, few-shot": Case(prompts=1, samples=8, tokens=16, shots=12, shape=SMOLLM2),
+    "smollm2-135m-shape, few-shot 2 x 4": Case(prompts=2, samples=4, tokens=16, shots=12, shape=SMOLLM2),
 }
 
 
