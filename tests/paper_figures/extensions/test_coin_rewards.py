@@ -147,6 +147,15 @@ def test_the_page_has_the_parts_of_every_accounted_run():
         assert f"| {' | '.join(cells)} |" in PAGE, name
 
 
+def test_an_account_leaves_its_run_as_it_is():
+    """An adapter that starts elsewhere each time; a run of older code beside one of newer."""
+    changes = MEASURED[MEASURED["panel"] == "run"].pivot_table(
+        index=[*figure.SETTING, "seed"], columns="kind", values="change", dropna=False)
+    both = changes[["run", "accounted"]].dropna()
+    assert len(both) > 30
+    assert (both["run"] == both["accounted"]).all()
+
+
 def test_the_page_has_every_group_size():
     """A size that was taken for another, an interval of runs in place of seeds, or a count."""
     runs = pick(MEASURED, panel="run", kind="run", **figure.SHOWN, optimizer="AdamW", rate=2e-4,
