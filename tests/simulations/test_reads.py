@@ -37,7 +37,7 @@ def test_rules_of_the_package_are_what_they_declare():
 def equal_rows_are_alike(rule):
     """Whether the trace's own listing gives rows of one state and one reward the same coefficients.
 
-    Those of equal rows differ by the order of sums over fewer than 100 rows, 1.1e-16 each of terms near 1.
+    Those of equal rows differ by the order of sums over at most 90 rows, 1.1e-16 each of terms near 1.
     """
     batch = reads._listing(rule, 1)
     rows = np.stack([batch.state, batch.reward, batch.is_tempered], axis=-1).reshape(-1, 3)
