@@ -247,8 +247,8 @@ def _accounts(table: pandas.DataFrame) -> Table:
 
 def _place(variant: str) -> tuple[Any, ...]:
     """Return where a variant stands among others: first plain runs, then by name, numbers by size."""
-    parts = re.split(r"(\d+)", variant)
-    return variant != "plain", *(int(part) if part.isdigit() else part for part in parts)
+    parts = re.split(r"(\.?\d+)", variant)  # every second one is a number
+    return variant != "plain", *(float(part) if place % 2 else part for place, part in enumerate(parts))
 
 
 def _named(of: Any) -> str:
@@ -271,7 +271,7 @@ def _mean(values: pandas.Series) -> str:
 
 def draw(table: pandas.DataFrame) -> Figure:
     """Draw entropy by step in three panels, forecasts and what came, and variants."""
-    figure, axes = panels(3, 2, height=2.2)
+    figure, axes = panels(3, 2, height=2.6, height_ratios=(1, 1, 1.5))
     paths = pick(table, kind="run", variant="plain", coin=0.5, panel="path")
     other_rate = paths["task"].isin(SMALL) & (paths["rate"].fillna(MATCHED) != MATCHED)
     for panel, task in zip(axes.flat, (*SMALL, PRETRAINED), strict=False):
