@@ -20,7 +20,7 @@ from skyrl.backends.skyrl_train.utils.ppo_utils import (
 from entropy_theory import update_rules
 from llm_bridge import skyrl_plugin, verl_plugin
 from llm_bridge.skyrl_plugin import PREFIX
-from tests.active_rules import OPTIONS
+from tests.rules_by_hand import OPTIONS
 
 ROWS, POSITIONS, UNITS = 12, 7, 64
 REDUCTIONS = ("token_mean", "token_mean_legacy", "sequence_mean", "seq_mean_token_sum_norm",

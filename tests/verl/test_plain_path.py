@@ -20,7 +20,7 @@ from entropy_theory.token_batch import TokenBatch
 from llm_bridge import verl_columns, verl_plugin
 from llm_bridge.objective.loss import policy_loss
 from llm_bridge.verl_batches import sequence_ids
-from tests.active_rules import OPTIONS
+from tests.rules_by_hand import OPTIONS
 from tests.verl.test_mini_batches import ENTROPY, REFERENCE, make_worker
 from tests.verl.verl_batches import POSITIONS, ROWS, engine_data, jagged, ours, random_batch
 
