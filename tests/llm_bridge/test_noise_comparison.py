@@ -133,8 +133,3 @@ def test_a_forecast_comes_before_the_runs_that_it_is_of(name):
         if asked.kind == "forecast":
             forecast.add(setting)
         assert (setting in forecast) == (asked.coin is not None), asked.name
-
-
-def test_too_few_steps_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="steps must be at least 30, got 29"):
-        comparison.compare(NoiseConfig(output=tmp_path / "result.json", steps=29))
