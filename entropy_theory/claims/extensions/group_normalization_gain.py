@@ -278,7 +278,6 @@ _limit = vf.Statement(
 group_normalization_limit = vf.Claim(
     id="extension.group-normalization-limit",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
-    reading=vf.Reading("inferred"),
     title="GRPO's gain is the same at p and 1 - p, and tends to 1/sqrt(p (1 - p)) in large groups",
     scope="one tabular state, groups of G independent samples, rewards 0 and 1, deviations that divide "
           "by G, exact expectation",

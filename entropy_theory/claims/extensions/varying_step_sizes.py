@@ -128,7 +128,6 @@ _statement = vf.Statement(
 varying_step_sizes = vf.Claim(
     id="extension.varying-step-sizes",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
-    reading=vf.Reading("inferred"),
     title="With varying step sizes the right answers are learned if and only if the sizes have no finite "
           "sum (one tabular state)",
     scope="one tabular state, exact expectation, every later step and the limit; policy gradient (GRPO "
