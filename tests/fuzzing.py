@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-import importlib
-import inspect
 import io
 import json
 import math
@@ -71,17 +69,6 @@ def ends() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def public(*modules: str) -> set[str]:
-    """The functions and classes that modules define and do not begin with "_": "module.name"."""
-    found = set()
-    for module in map(importlib.import_module, modules):
-        for name, value in vars(module).items():
-            if (name[0] != "_" and getattr(value, "__module__", "") == module.__name__
-                    and (inspect.isclass(value) or inspect.isfunction(value))):
-                found.add(f"{module.__name__.partition('.')[2]}.{name}")
-    return found
 
 
 # ------------------------------------------------------------------ numbers and arrays

@@ -118,7 +118,3 @@ def test_16_bit_weights_leave_a_rounding(kind, options):
             assert total.dtype == torch.float32
             allowed = 2**-8 * start[at].float().abs() + 4 * 2**-8 * total.abs() + FLOAT32
             assert ((parameters[at].float() - start[at].float() - total).abs() <= allowed).all()
-
-
-class Sign(torch.optim.SGD):
-    """An optimizer of a user's own."""
