@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from entropy_theory.support import results
-from llm_bridge.analysis import logit_moves
 from llm_bridge.commands import noise_comparison as comparison
 from llm_bridge.commands.comparison import Size
 from llm_bridge.commands.noise_comparison import MATCHED, NoiseConfig, NoisyRun
@@ -74,23 +73,6 @@ def test_a_run_goes_on_from_where_the_approach_ended(run):
     kept, _ = run(NoisyRun(coin=None, kind="from flat", rate=1e-4), ended)
     assert kept["blocks"]["move"] != fresh["blocks"]["move"]
     assert kept["probe_first"] == pytest.approx(record["probe_first"], rel=0.05)
-
-
-def test_a_rounded_sampler_leaves_weights_alone_and_draws_otherwise(run, monkeypatch):
-    drawn, trained = [], []
-    original = logit_moves.LogitMoves.on_pre_optimizer_step
-
-    def look(self, *rest, **options):
-        drawn.append(self._trainer.micro_batches[0].inputs["completion_ids"])
-        trained.extend(one.dtype for one in self.parameters())
-        original(self, *rest, **options)
-
-    monkeypatch.setattr(logit_moves.LogitMoves, "on_pre_optimizer_step", look)
-    ends = [run(NoisyRun(coin=None, kind="approach", rate=1e-12, variant=variant))[1].weights
-            for variant in ("plain", "bfloat16 sampler")]
-    assert set(trained) == {torch.float32}
-    for name, value in ends[0].items():
-        torch.testing.assert_close(ends[1][name], value, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("variant", list(comparison.VARIANTS))
