@@ -51,6 +51,8 @@ class Controller(ABC):
     target_schedule: Schedule | Callable[[int], Array] | None = None
     """A target that moves: a function from the number of steps taken to nats, scalar or [runs]; None
     leaves ``target`` as it is."""
+    entropy: Array | None = None
+    """The last mean observed, nats; None before the first observation."""
 
     def aim(self, step: int, ahead: int = 1) -> None:
         """Set the target from the schedule, if there is one; call it before `observe`.
@@ -106,7 +108,19 @@ class Controller(ABC):
 
 
 @dataclass(kw_only=True, slots=True)
-class TemperatureSwitch(Controller):
+class TargetController(Controller):
+    """Base of the controllers that hold a target entropy."""
+
+    takes_target: ClassVar[bool] = True
+    target: Array = 0.5
+    """Entropy to hold, nats; a scalar or one value per run."""
+
+    def _move(self, target: Array, following: Callable[[], Array]) -> None:
+        self.target = target
+
+
+@dataclass(kw_only=True, slots=True)
+class TemperatureSwitch(TargetController):
     """AEPO's two-point controller (AEPO, Eq. 1): T = T_high if H < target, up to rounding, else T_low.
 
     It is always at one of its bounds, so a bound alone does not show that it can do no more. Staying
@@ -116,15 +130,10 @@ class TemperatureSwitch(Controller):
     """
 
     state: ClassVar[tuple[str, ...]] = ("temperature", "entropy", "unswitched")
-    takes_target: ClassVar[bool] = True
-    target: Array = 0.5
-    """Entropy to hold, nats; a scalar or one value per run."""
     temperature_high: float = 1.2
     temperature_low: float = 0.8
     temperature: Array | None = None
     """The last temperature chosen; None before the first observation."""
-    entropy: Array | None = None
-    """The last entropy observed, nats."""
     unswitched: Array = 0.0
     """At how many observations in a row the last temperature was chosen, the last included."""
 
@@ -137,9 +146,6 @@ class TemperatureSwitch(Controller):
                 f"{self.temperature_high}: swap them"
             )
         checked_target(self.target)
-
-    def _move(self, target: Array, following: Callable[[], Array]) -> None:
-        self.target = target
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The sampling temperature of the second batch; arguments and errors as `Controller`."""
@@ -218,8 +224,6 @@ class AdaptiveCoefficient(Controller):
     low: float = 6e-4
     high: float = 9e-3
     warm_up_steps: int = 0
-    entropy: Array | None = None
-    """The last clamped entropy observed, nats."""
     observations: int = 0
 
     def __post_init__(self) -> None:
@@ -250,7 +254,7 @@ class AdaptiveCoefficient(Controller):
 
 
 @dataclass(kw_only=True, slots=True)
-class TargetEntropyCoefficient(Controller):
+class TargetEntropyCoefficient(TargetController):
     """A coefficient that rises by a step while H <= target and falls while H is above (Skywork-OR1).
 
     Above the target the coefficient that acts is 0, whatever value it has reached, as in TRL. The entropy
@@ -262,15 +266,11 @@ class TargetEntropyCoefficient(Controller):
     """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "saturated")
-    takes_target: ClassVar[bool] = True
     coefficient: Array = 0.0
     target: Array = 0.2
-    """Entropy to hold, nats; a scalar or one value per run."""
     step: float = 5e-3
     low: float = 0.0
     high: float = 1.0
-    entropy: Array | None = None
-    """The last entropy observed, nats."""
     saturated: Array = 0.0
     """At how many observations the coefficient was to move beyond a bound."""
 
@@ -281,9 +281,6 @@ class TargetEntropyCoefficient(Controller):
         check_finite("coefficient_step", self.step)
         if not self.step >= 0:
             raise ValueError(f"coefficient_step must be at least 0, got {self.step}")
-
-    def _move(self, target: Array, following: Callable[[], Array]) -> None:
-        self.target = target
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""
@@ -306,7 +303,7 @@ class TargetEntropyCoefficient(Controller):
 
 
 @dataclass(kw_only=True, slots=True)
-class ProportionalIntegral(Controller):
+class ProportionalIntegral(TargetController):
     r"""EntroPIC's coefficient (arXiv 2511.15248), :math:`K_p (H - \text{ target}) + K_i S`, within
     [-1, 1].
 
@@ -315,14 +312,10 @@ class ProportionalIntegral(Controller):
     """
 
     state: ClassVar[tuple[str, ...]] = ("coefficient", "entropy", "error")
-    takes_target: ClassVar[bool] = True
     coefficient: Array = 0.0
     target: Array = 0.1
-    """Entropy to hold, nats; a scalar or one value per run."""
     proportional: float = 1.0
     integral: float = 0.01
-    entropy: Array | None = None
-    """The last entropy observed, nats."""
     error: Array = 0.0
     """The sum of entropy - target over the observations, nats."""
 
@@ -331,9 +324,6 @@ class ProportionalIntegral(Controller):
         for name in ("proportional", "integral"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be finite and at least 0, got {getattr(self, name)}")
-
-    def _move(self, target: Array, following: Callable[[], Array]) -> None:
-        self.target = target
 
     def observe(self, entropy: Array, forecast: EntropyForecast | None = None) -> Array:
         """The next coefficient; arguments and errors as `Controller`."""

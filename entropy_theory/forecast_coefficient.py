@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from entropy_theory.array_types import Array
 from entropy_theory.controllers import (
-    Controller,
     EntropyForecast,
+    TargetController,
     check_finite,
     check_interval,
     checked_entropy,
@@ -24,7 +24,7 @@ billion batches for a nat, and its forecast is rounding of the other terms' chan
 
 
 @dataclass(kw_only=True, slots=True)
-class ForecastCoefficient(Controller):
+class ForecastCoefficient(TargetController):
     r"""The coefficient whose forecast change of entropy leads to the target in ``horizon`` batches.
 
     .. math::
@@ -57,12 +57,9 @@ class ForecastCoefficient(Controller):
 
     state: ClassVar[tuple[str, ...]] = (
         "coefficient", "entropy", "base", "per_unit", "bias", "saturated", "held")
-    takes_target: ClassVar[bool] = True
     forecasts: ClassVar[bool] = True
     coefficient: Array = 0.0
     """The last coefficient; at first the one before any forecast."""
-    target: Array = 0.5
-    """Entropy to hold, nats; a scalar or one value per run."""
     horizon: float = 20.0
     smoothing: float = 0.9
     """Weight of the running mean when the next forecast is averaged in, from 0 to below 1."""
@@ -70,8 +67,6 @@ class ForecastCoefficient(Controller):
     """Over how many batches bias is a mean; inf for no feedback."""
     low: float = 0.0
     high: float = 1.0
-    entropy: Array | None = None
-    """The last entropy observed, nats."""
     base: Array | None = None
     """The mean of forecasts without the bonus, nats a batch; None before the first."""
     per_unit: Array | None = None

@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-import importlib
-import inspect
 import io
 import json
 import math
@@ -73,17 +71,6 @@ def ends() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def public(*modules: str) -> set[str]:
-    """The functions and classes that modules define and do not begin with "_": "module.name"."""
-    found = set()
-    for module in map(importlib.import_module, modules):
-        for name, value in vars(module).items():
-            if (name[0] != "_" and getattr(value, "__module__", "") == module.__name__
-                    and (inspect.isclass(value) or inspect.isfunction(value))):
-                found.add(f"{module.__name__.partition('.')[2]}.{name}")
-    return found
-
-
 # ------------------------------------------------------------------ numbers and arrays
 
 TINY, LARGE = 5e-324, 1.7976931348623157e308
@@ -113,12 +100,8 @@ finite = Palette((*NEAR, *FAR))
 """Finite numbers of any size."""
 numbers = Palette((*NEAR, *FAR, *NOT_FINITE))
 """Any floats."""
-moderate = Palette((*NEAR, TINY, -TINY, 1e-160, 1e15, -1e15, 6e-8))
-"""Numbers whose squares do not overflow, in single precision either."""
 with_infinity = Palette((*NEAR, -math.inf))
 """Logits: an action may never be taken."""
-log_probs = Palette((0.0, -1.0, -TINY, -1e-16, -745.2, -1e5), -30.0, 0.0)
-"""Logarithms of probabilities."""
 shares = Palette((0.0, 1.0, 0.5, TINY, 1 - 2**-53, 1e-300), 0.0, 1.0)
 """Numbers in [0, 1]."""
 positive = Palette((1.0, 0.5, 2.0, 1e-3, 1e3, math.inf, TINY, 1e308), 0.05, 20.0)

@@ -28,6 +28,7 @@ from typing import NoReturn
 from entropy_theory.verification.bandit_policies import bandit_instances
 from entropy_theory.verification.check import FULL, QUICK, judge
 from entropy_theory.verification.claim import (
+    SOME_WRONG,
     Claim,
     Condition,
     Mutant,
@@ -67,6 +68,7 @@ __all__ = [
     "GRADED_REWARD",
     "POSITIVE",
     "QUICK",
+    "SOME_WRONG",
     "STATES",
     "Batch",
     "Cases",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
-
 from entropy_theory.claim_jobs import ClaimJob, run
 from tests.entropy_theory.verification import planted
 
@@ -55,8 +53,3 @@ def test_trouble_is_reported_and_the_rest_goes_on(tmp_path):
     assert by_name["last"].outcome == "pass"
     assert {e.method for e in evidence} >= {"search", "property", "mutant"}
     assert seen == evidence
-
-
-def test_no_processes_is_refused():
-    with pytest.raises(ValueError, match="at least 1"):
-        run({}, processes=0)

@@ -23,15 +23,6 @@ def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
     assert os.listdir(tmp_path) == ["result.json"]
 
 
-def test_unwritable_output_and_broken_json_are_named(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("x")
-    with pytest.raises(OSError, match="choose another output directory"):
-        results.write_json(blocked / "result.json", {})
-    with pytest.raises(ValueError, match="not valid JSON"):
-        results.read_json(blocked)
-
-
 @pytest.mark.parametrize("check", [
     results.check_folders, results.check_writable, lambda path: results.write_json(path, {})])
 def test_a_file_in_place_of_a_folder_is_named(tmp_path, check):

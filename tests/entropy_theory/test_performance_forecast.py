@@ -252,15 +252,6 @@ def test_no_forecast_is_of_what_there_cannot_be():
     assert spans[-2].high > 0
 
 
-def test_a_log_of_entropies_that_no_mean_has_is_refused(tmp_path):
-    log = tmp_path / "run.jsonl"
-    rows = ({"step": k, "mine": h, "reward": r} for k, (h, r) in enumerate(
-        zip(ENTROPY * 8, GOOD, strict=True)))
-    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(ValueError, match=r"'mine' is as high as 16, and no mean over tokens is"):
-        read([log], entropy="mine")
-
-
 def test_forecasts_of_public_runs_hold_and_beat_no_change():
     """Of seven runs, thinned, each end is forecast from three places."""
     held, errors, stays = [], [], []

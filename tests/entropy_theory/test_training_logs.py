@@ -139,13 +139,6 @@ def test_a_damaged_run_file_of_wandb_is_read_up_to_there(tmp_path, damage):
     assert "is damaged, or was being written" in run.notes[0]
 
 
-def test_what_is_no_run_file_of_wandb_is_named(tmp_path):
-    with pytest.raises(ValueError, match="is empty: name the run-"):
-        read([written(tmp_path / "a.wandb", "")])
-    with pytest.raises(ValueError, match="is not a run file of W&B: name the run-"):
-        read([written(tmp_path / "b.wandb", "step,entropy\n")])
-
-
 def test_the_log_of_a_folder_of_checkpoints_is_in_the_last(tmp_path):
     for last in (3, 5):
         (tmp_path / f"checkpoint-{last}").mkdir()

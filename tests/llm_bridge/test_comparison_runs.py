@@ -72,15 +72,6 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch, module, make, si
     assert len(made) == 2 * len(wanted) + 1
 
 
-@pytest.mark.parametrize(("module", "config", "message"), [
-    (holding_comparison, ComparisonConfig, "steps must be at least 2, got 1"),
-    (forecast_comparison, ForecastsConfig, "steps must be at least 3, got 1"),
-    (rule_comparison, RulesConfig, "steps must be at least 2, got 1")])
-def test_too_few_steps_are_refused(tmp_path, module, config, message):
-    with pytest.raises(ValueError, match=message):
-        module.compare(config(output=tmp_path / "result.json", steps=1))
-
-
 def test_rules_are_compared_on_the_same_samples_and_resumed(tmp_path, monkeypatch):
     """Runs of other seeds, a stopped comparison begun anew, a rule that cannot run ends the others."""
     real, made = rule_comparison.run, []

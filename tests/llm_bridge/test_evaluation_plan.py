@@ -86,14 +86,3 @@ def test_an_engines_chunk_is_whole_prompts_of_bounded_tokens(new, samples, large
     assert max(map(len, chunks)) == largest
     assert sorted(place for chunk in chunks for place in chunk) == [
         (prompt, sample) for prompt in range(600) for sample in range(samples)]
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"probe": True}, "--probe goes with --dry-run"),
-    ({"tokens_per_second": 5.0}, "--tokens-per-second goes with --dry-run"),
-    ({"tokens_per_second": 0.0, "dry_run": True}, "tokens_per_second must be above 0 and finite, got 0"),
-    ({"num_samples": 0, "dry_run": True}, "num_samples must be at least 1, got 0"),
-])
-def test_bad_options_are_one_line(options, message):
-    with pytest.raises(ValueError, match=message):
-        EvaluateConfig(**options).check()

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from entropy_theory.support import results
-from llm_bridge.analysis import logit_moves
 from llm_bridge.commands import noise_comparison as comparison
 from llm_bridge.commands.comparison import Size
 from llm_bridge.commands.noise_comparison import MATCHED, NoiseConfig, NoisyRun
@@ -76,23 +75,6 @@ def test_a_run_goes_on_from_where_the_approach_ended(run):
     assert kept["probe_first"] == pytest.approx(record["probe_first"], rel=0.05)
 
 
-def test_a_rounded_sampler_leaves_weights_alone_and_draws_otherwise(run, monkeypatch):
-    drawn, trained = [], []
-    original = logit_moves.LogitMoves.on_pre_optimizer_step
-
-    def look(self, *rest, **options):
-        drawn.append(self._trainer.micro_batches[0].inputs["completion_ids"])
-        trained.extend(one.dtype for one in self.parameters())
-        original(self, *rest, **options)
-
-    monkeypatch.setattr(logit_moves.LogitMoves, "on_pre_optimizer_step", look)
-    ends = [run(NoisyRun(coin=None, kind="approach", rate=1e-12, variant=variant))[1].weights
-            for variant in ("plain", "bfloat16 sampler")]
-    assert set(trained) == {torch.float32}
-    for name, value in ends[0].items():
-        torch.testing.assert_close(ends[1][name], value, rtol=0, atol=1e-9)
-
-
 @pytest.mark.parametrize("variant", list(comparison.VARIANTS))
 def test_every_variant_runs(run, variant):
     record, _ = run(NoisyRun(variant=variant))
@@ -133,8 +115,3 @@ def test_a_forecast_comes_before_the_runs_that_it_is_of(name):
         if asked.kind == "forecast":
             forecast.add(setting)
         assert (setting in forecast) == (asked.coin is not None), asked.name
-
-
-def test_too_few_steps_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="steps must be at least 30, got 29"):
-        comparison.compare(NoiseConfig(output=tmp_path / "result.json", steps=29))

@@ -52,7 +52,10 @@ def test_a_rounded_sampler_leaves_the_model_as_it_was(run, monkeypatch):
     step, seen = other_sampler.OtherSampler.on_step_begin, []
 
     def look(self, *given, **options):
-        seen.append([one.clone() for one in self._trainer.generating_model.buffers()])
+        model = self._trainer.generating_model
+        seen.append([one.clone() for one in model.buffers()])
+        assert {one.dtype for one in model.parameters()} == {torch.float32}
+        assert not torch.equal(weights(model), weights(model).bfloat16().float()) or len(seen) == 1
         step(self, *given, **options)
 
     monkeypatch.setattr(other_sampler.OtherSampler, "on_step_begin", look)

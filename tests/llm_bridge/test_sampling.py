@@ -177,20 +177,6 @@ def test_rows_are_all_samples_of_a_prompt_then_the_next(small, batch_size, sampl
     assert not samples.entropy[outside].any()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"prompts": []}, "no prompts"),
-        ({"prompts": PROMPTS, "num_samples": 0}, "num_samples must be at least 1, got 0"),
-        ({"prompts": PROMPTS, "temperature": math.nan}, "temperature must be finite and above 0"),
-        ({"prompts": PROMPTS, "max_new_tokens": 60}, "60 new ones exceed the model's 64 positions"),
-    ],
-)
-def test_bad_arguments(small, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        sampling.sample(*small, **arguments)
-
-
 def test_sample_command_writes_lines_and_provenance(tmp_path, capsys):
     config = sampling.SampleConfig(task="sum", num_prompts=3, num_samples=2)
     sampling.sample_command(config)

@@ -73,13 +73,6 @@ def test_jsonl_file_is_used_whole_and_in_order(tmp_path):
     assert tasks.load(name, reward="exact", max_new_tokens=7).max_new_tokens == 7
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path):
-    binary = tmp_path / "binary.jsonl"
-    binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="not UTF-8"):
-        tasks.load(str(binary))
-
-
 def test_chat_template_wraps_the_prompt_and_the_reward_sees_it_plain():
     """The split checker reads the prompt: rendered text would make it raise."""
     _, tokenizer = models.load("small-sums")

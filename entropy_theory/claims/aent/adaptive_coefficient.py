@@ -45,7 +45,6 @@ import numpy as np
 
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.token_mdp import returns
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula import limits
 
@@ -132,7 +131,7 @@ def _dissipation(i: vf.Cases) -> ar.Reals:
 _ORDERED = (
     vf.Condition(latex="$low < high$", value=lambda i: i.high - i.low),
     vf.Condition(latex="the box is not empty", value=lambda i: i.most - i.least),
-    SOME_WRONG,
+    vf.SOME_WRONG,
 )
 _UPPER = vf.Condition(latex=r"$low < h(\lambda_{max})$",
                       value=lambda i: sharpened_entropy(i.correct, 1 / i.most) - i.low)

@@ -25,7 +25,6 @@ from entropy_theory.claims.aepo.ablations import (
     rewards_only,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE, LEARNING_RATE
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.long_runs import constant, entropies, switch
 from entropy_theory.claims.extensions.solved_face import conditional_entropy
 from entropy_theory.verification import arithmetic as ar
@@ -93,7 +92,7 @@ ablation_2 = vf.Claim(
     statement=vf.Statement(
         latex=r"With REINFORCE samples at $T = 1$ the policy entropy decreases at every step.",
         margin=lambda i: -ar.entropy_change(i.logits, _after(i.logits, i) - i.logits),
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     instances=vf.bandit_instances(LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),
     witnesses=({"weights": [1, 2], "correct": [True, False], "learning_rate": 1, "grpo_weight": 1},),
@@ -102,7 +101,7 @@ ablation_2 = vf.Claim(
               r"$\eta, \kappa$; and, these constant, $H_k \to \log \ell$, $\ell$ the number of likeliest "
               r"right answers at the start.",
         margin=lambda i: draw_apart(i.logits, _after(i.logits, i), i.correct),
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_in_the_long_run,
     ),
     repair_note="for the entropy on the right answers; in the limit for all of it, up to ties",

@@ -36,7 +36,6 @@ from entropy_theory.claims.aepo.ablations import (
     rewards_only,
 )
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import conditional_entropy
 from entropy_theory.verification import arithmetic as ar
@@ -128,7 +127,7 @@ ablation_3 = vf.Claim(
               r"advantages above a positive one, $H_k \to \log \ell$, $\ell$ the number of likeliest "
               r"right answers at the start: collapse, up to ties.",
         margin=lambda i: draw_apart(i.logits, _after(i.logits, i, i.temperature), i.correct),
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_in_the_long_run,
     ),
     instances=vf.bandit_instances(

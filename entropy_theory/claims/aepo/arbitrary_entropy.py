@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, ceiling
+from entropy_theory.claims.extensions.entropy_ceiling import after_step, ceiling
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula import limits
 
@@ -56,7 +56,7 @@ _statement = vf.Statement(
     margin=_best_future,
     conditions=(
         vf.Condition(latex=r"$\mathcal H < \log n$", value=lambda i: _log_actions(i) - i.target),
-        SOME_WRONG,
+        vf.SOME_WRONG,
     ),
 )
 

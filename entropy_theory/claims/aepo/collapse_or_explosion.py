@@ -23,7 +23,6 @@ from entropy_theory.verification import arithmetic as ar
 
 COEFFICIENT = vf.Scalar(name="coefficient", low=0.05, high=5.0, grid=(1, Fraction(1, 4)),
                         range=vf.POSITIVE)
-SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
 def _one(i: vf.Cases) -> ar.Reals:
@@ -74,14 +73,14 @@ collapse_or_explosion = vf.Claim(
         latex=r"At the stationary policy of $J + \lambda\mathcal H$ the entropy is within "
               r"$\frac{1}{10}\log n$ of $\log m$ or of $\log n$.",
         margin=_extreme,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     instances=vf.bandit_instances(COEFFICIENT, actions=(2, 8)),
     repair=vf.Statement(
         latex=r"It is strictly between $\log m$ and $\log n$.",
         margin=_between,
         relation=">",
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     repair_note=r"the stationary policy $\mathrm{softmax}(R/\lambda)$ has an entropy strictly between "
                 r"$\log m$ and $\log n$",

@@ -23,7 +23,6 @@ or overturn its sign.
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.ablations import advantage_step
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, excess
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.verification import arithmetic as ar
 
 
@@ -49,7 +48,7 @@ def _against_the_temperature(i: vf.Cases) -> ar.Reals:
 _statement = vf.Statement(
     latex=r"Negative samples counteract the entropy effect of positive ones: $E_+ E_- \le 0$.",
     margin=_opposite,
-    conditions=(SOME_WRONG,),
+    conditions=(vf.SOME_WRONG,),
 )
 
 negatives_cancel = vf.Claim(

@@ -41,7 +41,6 @@ TEMPERATURES = vf.Scalar(
     name="temperature", low=0.05, high=20.0, grid=(10, 4, 2, Fraction(1, 2), Fraction(6, 5)),
     range=vf.POSITIVE
 )
-SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 
 
 @vf.definition
@@ -119,7 +118,7 @@ reward_improvement = vf.Claim(
         latex=r"A step on tempered samples does not lower the reward: $p' \ge p$, for every $T$ and "
               r"every learning rate.",
         margin=log_odds_change,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     instances=vf.bandit_instances(TEMPERATURES, LEARNING_RATE),
     witnesses=(
@@ -133,7 +132,7 @@ reward_improvement = vf.Claim(
               r"1$, then $p' > p$ after the expected step, for every learning rate.",
         margin=log_odds_change,
         relation=">",
-        conditions=(SOME_WRONG, KEEPS_ANSWERS),
+        conditions=(vf.SOME_WRONG, KEEPS_ANSWERS),
         beyond=_reward_rises,
     ),
     repair_is="hypothesis",
@@ -142,7 +141,7 @@ reward_improvement = vf.Claim(
     mutants=(
         vf.mutant("p <= 9/10 instead of p |A*| sum q^2 <= 1",
                   conditions=(
-                      SOME_WRONG,
+                      vf.SOME_WRONG,
                       vf.Condition(latex="p <= 9/10", value=lambda i: 9 - 10 * ar.total(
                           ar.softmax(i.logits), i.correct)),
                   )),

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, ceiling
+from entropy_theory.claims.extensions.entropy_ceiling import after_step, ceiling
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import (
     logit_range,
@@ -139,7 +139,7 @@ tracking = vf.Claim(
               r"they reach: a factor $e^{2\eta(\kappa + 1)}$ per step, and the ceiling of all later "
               r"entropies.",
         margin=_reach,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     instances=vf.bandit_instances(TEMPERATURE, TARGET_GAP, LEARNING_RATE, GRPO_WEIGHT, DRIFT,
                                   actions=(2, 5)),

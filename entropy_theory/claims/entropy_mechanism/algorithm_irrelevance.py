@@ -23,7 +23,6 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     gradient_step,
     performance,
 )
-from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG
 from entropy_theory.claims.extensions.symmetric_curve import symmetric_start
 from entropy_theory.verification import arithmetic as ar
 
@@ -63,7 +62,7 @@ algorithm_irrelevance = vf.Claim(
               r"when they have the same performance.",
         margin=lambda i: _entropy_gap(i, i.logits),
         relation="==",
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     repair=vf.Statement(
         latex="From a start with equal logits among the right and among the wrong answers, a step of "
@@ -71,7 +70,7 @@ algorithm_irrelevance = vf.Claim(
               "moved alike) at the same performance.",
         margin=lambda i: _entropy_gap(i, symmetric_start(i)),
         relation="==",
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     repair_note="the start is symmetric among right answers and among wrong ones",
     instances=vf.bandit_instances(

@@ -39,8 +39,6 @@ from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import equal, for_every, has_derivative
 
-SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-
 
 @vf.definition
 def advantage(logits: ar.Reals, correct: ar.Mask) -> ar.Reals:
@@ -152,7 +150,7 @@ points_on_the_curve = vf.Claim(
               r"likely among the wrong: $dH = 0$.",
         margin=_of_largest,
         relation="==",
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     instances=vf.bandit_instances(),
     repair=vf.Statement(
@@ -161,7 +159,7 @@ points_on_the_curve = vf.Claim(
               r"right or wrong. $dH \ge 0$ for the right answer that is likeliest among the right and "
               r"the wrong one least likely among the wrong. Over each kind $dH$ adds up to 0.",
         margin=_of_largest,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_derivation,
     ),
     repair_note="to first order, at equal performance, sparing the likeliest right or the least likely "

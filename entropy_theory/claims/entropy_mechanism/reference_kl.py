@@ -25,7 +25,6 @@ from entropy_theory import verification as vf
 from entropy_theory.verification import arithmetic as ar
 
 OTHER = vf.Vector(name="other", low=-3.0, high=3.0, grid=(0, 1), range=vf.ANY)
-SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 BETA = vf.Scalar(name="beta", low=0.05, high=5.0, grid=(1, Fraction(1, 4)), range=vf.POSITIVE)
 
 
@@ -83,7 +82,7 @@ reference_kl = vf.Claim(
               r"\beta\,\mathrm{KL}(\pi\|\pi_{ref})$ than softmax$(\log\pi_{ref} + R/\beta)$, and of the "
               r"reference's failures this one keeps at least $e^{-1/\beta} > 0$, and not all.",
         margin=_conclusions,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=lambda i: (ar.less(0 * i.beta, _failures(i)[0]), ar.less(*_failures(i))),
     ),
     instances=vf.bandit_instances(BETA, vectors=(OTHER,)),

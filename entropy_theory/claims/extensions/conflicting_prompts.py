@@ -132,7 +132,6 @@ _statement = vf.Statement(
 conflicting_prompts = vf.Claim(
     id="extension.conflicting-prompts",
     source="Extension of AEPO and Entropy Mechanism to prompts that share parameters",
-    reading=vf.Reading("inferred"),
     title="Where two prompts pull a shared parameter apart, entropy may stay above log |A*| in the limit",
     scope="two prompts of two answers, one shared parameter, exact expectation, learning rates up to 4, "
           "one step and the limit",

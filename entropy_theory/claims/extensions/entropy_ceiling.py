@@ -36,7 +36,6 @@ from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.limits import STEPS as STEPS_OF_A_RUN
 
-SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 STEPS = 2
 
 
@@ -156,7 +155,7 @@ entropy_ceiling = vf.Claim(
               r"$\limsup_k H(\pi_k) \le \log|\mathcal A^*|$; for any temperatures bounded below and any "
               r"GRPO weights.",
         margin=_room,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_in_the_long_run,
     ),
     instances=vf.bandit_instances(

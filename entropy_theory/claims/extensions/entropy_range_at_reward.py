@@ -20,8 +20,6 @@ from entropy_theory import verification as vf
 from entropy_theory.claims.entropy_mechanism.one_right_answer import failure, performance
 from entropy_theory.verification import arithmetic as ar
 
-SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-
 
 @vf.definition
 def binary(right: ar.Reals, wrong: ar.Reals) -> ar.Reals:
@@ -54,7 +52,7 @@ entropy_range_at_reward = vf.Claim(
     statement=vf.Statement(
         latex=r"$h(R) \le H \le h(R) + R\log m + (1-R)\log(n-m)$, with $R = \pi(\mathcal A^*)$.",
         margin=_sides,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
     ),
     instances=vf.bandit_instances(actions=(2, 7)),
     mutants=(

@@ -17,12 +17,11 @@ import numpy as np
 
 from entropy_theory import verification as vf
 from entropy_theory.claims.aent.squeezes_unsampled import SIZE
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG
 from entropy_theory.verification import arithmetic as ar
 
 # The correct set of an instance serves as the set of sampled tokens.
 ADVANTAGE = vf.Vector(name="advantage", low=-2.0, high=2.0, grid=(0, 1, -1), range=vf.ANY)
-SOME_UNSAMPLED = vf.Condition(latex="some token is not sampled", value=SOME_WRONG.value)
+SOME_UNSAMPLED = vf.Condition(latex="some token is not sampled", value=vf.SOME_WRONG.value)
 
 
 @vf.definition

@@ -163,8 +163,7 @@ group_normalization_gain = vf.Claim(
         vf.mutant("kappa = 1/sqrt(p (1 - p)), as if the group were infinite",
                   margin=lambda i: _residual(
                       i, lambda right, wrong, size, ddof: 1 / np.sqrt(right * wrong)),
-                  conditions=(vf.Condition(latex="some action is wrong",
-                                           value=lambda i: ~np.all(i.correct, axis=-1)),)),
+                  conditions=(vf.SOME_WRONG,)),
     ),
 )
 
@@ -213,8 +212,7 @@ group_normalization_bounds = vf.Claim(
         latex=r"For $G \ge 3$: $\max\big(2(1-\frac1G), \sqrt{G-1}\,((1-p)^{G-2}+p^{G-2})\big) \le \kappa "
               r"\le \min\big(\sqrt{G-1}, \sqrt{(1-\frac1G)/(p(1-p))}\big)$.",
         margin=_room,
-        conditions=(
-            vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
+        conditions=(vf.SOME_WRONG,),
         beyond=_bounds_for_every_size,
     ),
     instances=vf.bandit_instances(actions=(2, 4)),
@@ -271,14 +269,13 @@ _limit = vf.Statement(
           r"so that $\kappa \to 1/\sqrt{p(1-p)}$ as $G \to \infty$. A group of one, whose advantage is "
           r"set to $0$, has the expected step $0$.",
     margin=_room_above_least,
-    conditions=(vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1)),),
+    conditions=(vf.SOME_WRONG,),
     beyond=_large_groups,
 )
 
 group_normalization_limit = vf.Claim(
     id="extension.group-normalization-limit",
     source="Extension of AEPO, section 3.1 (GRPO's advantage)",
-    reading=vf.Reading("inferred"),
     title="GRPO's gain is the same at p and 1 - p, and tends to 1/sqrt(p (1 - p)) in large groups",
     scope="one tabular state, groups of G independent samples, rewards 0 and 1, deviations that divide "
           "by G, exact expectation",

@@ -22,12 +22,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.aepo.reward_improvement import (
-    SOME_WRONG,
-    conditional,
-    reward,
-    sum_of_squares,
-)
+from entropy_theory.claims.aepo.reward_improvement import conditional, reward, sum_of_squares
 from entropy_theory.claims.aepo.tempered_reinforce import TEMPERATURE, unit_step
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import has_derivative
@@ -78,7 +73,7 @@ reward_improvement_temperature = vf.Claim(
               r"along the step, does not increase with $T$, and is at least $p(1-p)^2\langle q, "
               r"q\rangle$ for $T \le 1$.",
         margin=lambda i: np.stack([_loss(i), _least_when_cold(i)], axis=-1),
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_derivative_and_fall,
     ),
     instances=vf.bandit_instances(

@@ -168,7 +168,6 @@ _means = vf.Statement(
 sampled_group_mean = vf.Claim(
     id="extension.sampled-group-mean",
     source="Extension of AEPO, section 3.1 (a group's advantages)",
-    reading=vf.Reading("inferred"),
     title="Leave-one-out is unbiased; the group's own mean as baseline scales the expected gradient by "
           "1 - 1/G",
     scope="one tabular state, any reward for each action, groups of G independent samples, exact "
@@ -238,7 +237,6 @@ _spreads = vf.Statement(
 sampled_group_variance = vf.Claim(
     id="extension.sampled-group-variance",
     source="Extension of AEPO, section 3.1 (a group's advantages)",
-    reading=vf.Reading("inferred"),
     title="The variance of a group's policy gradient without a baseline, leave-one-out and with the "
           "group's mean",
     scope="one tabular state, any reward for each action, G >= 2 independent samples, any direction",
@@ -321,7 +319,6 @@ _two_answers = vf.Statement(
 sampled_group_two_answers = vf.Claim(
     id="extension.sampled-group-two-answers",
     source="Extension of AEPO, section 3.1 (a group's advantages)",
-    reading=vf.Reading("inferred"),
     title="With one right and one wrong answer leave-one-out lowers the variance only below "
           "p = 2 (G - 2)/(3 G - 5)",
     scope="one tabular state, two actions, one of them right, rewards 0 and 1, G >= 2 samples",

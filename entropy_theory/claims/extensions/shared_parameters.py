@@ -192,7 +192,6 @@ _ascent = vf.Statement(
 shared_parameters_ascent = vf.Claim(
     id="extension.shared-parameters-ascent",
     source="Extension of Entropy Mechanism and AEPO to prompts that share parameters",
-    reading=vf.Reading("inferred"),
     title="Small exact steps on shared parameters never lower the mean reward; if they add up without "
           "bound, its gradient vanishes",
     scope="prompts whose logits are linear in shared parameters, rewards in [0, 1], exact expectation, "
@@ -317,7 +316,6 @@ _separable = vf.Statement(
 shared_parameters_separable = vf.Claim(
     id="extension.shared-parameters-separable",
     source="Extension of Entropy Mechanism and AEPO to prompts that share parameters",
-    reading=vf.Reading("inferred"),
     title="Where a direction of shared parameters separates right from wrong, each prompt's p (1 - p) "
           "tends to 0",
     scope="prompts whose logits are linear in shared parameters, rewards 0 and 1, exact expectation, the "

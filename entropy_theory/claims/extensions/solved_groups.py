@@ -22,7 +22,7 @@ not decide the reward, shared parameters, or several right answers.
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, count
+from entropy_theory.claims.extensions.entropy_ceiling import count
 from entropy_theory.verification import arithmetic as ar
 
 BLAME = vf.Vector(name="blame", low=0.0, high=3.0, grid=(1, 0), range=vf.Range(low=0))
@@ -51,10 +51,10 @@ solved_groups = vf.Claim(
         latex=r"If the only right action $r$ is a likeliest one, no step $\sum_a v_a (e_r - e_a)$ with "
               r"$v \ge 0$ raises entropy.",
         margin=lambda i: -ar.entropy_change(i.logits, blaming_step(i.blame, i.correct)),
-        conditions=(SOME_WRONG, ONE_RIGHT, LIKELIEST),
+        conditions=(vf.SOME_WRONG, ONE_RIGHT, LIKELIEST),
     ),
     instances=vf.bandit_instances(vectors=(BLAME,)),
     mutants=(
-        vf.mutant("the right action need not be a likeliest one", conditions=(SOME_WRONG, ONE_RIGHT)),
+        vf.mutant("the right action need not be a likeliest one", conditions=(vf.SOME_WRONG, ONE_RIGHT)),
     ),
 )

@@ -27,13 +27,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.extensions.entropy_ceiling import (
-    SOME_WRONG,
-    after_step,
-    ceiling,
-    count,
-    for_any_run,
-)
+from entropy_theory.claims.extensions.entropy_ceiling import after_step, ceiling, count, for_any_run
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import (
     conditional_entropy,
@@ -172,7 +166,7 @@ sustainable_entropies = vf.Claim(
               r"\le \max(|D_k - D^*|, \frac\eta8)$, $|H_{k+1} - H^*| \le \frac14\max(|D_k - D^*|, "
               r"\frac\eta8)$ (temperatures 1.25 and 0.8).",
         margin=lambda i: np.stack([*_room_below_ceiling(i), _push(i), *_held_in_gap(i)], axis=-1),
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_strictly_and_in_the_long_run,
     ),
     instances=vf.bandit_instances(

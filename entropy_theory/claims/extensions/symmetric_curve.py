@@ -28,7 +28,7 @@ from entropy_theory.claims.entropy_mechanism.one_right_answer import (
     gradient_step,
     performance,
 )
-from entropy_theory.claims.extensions.entropy_range_at_reward import SOME_WRONG, binary, widest
+from entropy_theory.claims.extensions.entropy_range_at_reward import binary, widest
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import equal, for_every, implies
 
@@ -104,7 +104,7 @@ symmetric_curve = vf.Claim(
               r"tempered REINFORCE and entropy bonus and one of the natural gradient stay there.",
         margin=lambda i: _off_the_curve(i, _trained(i, symmetric_start(i))),
         relation="==",
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_every_such_policy,
     ),
     instances=vf.bandit_instances(

@@ -33,7 +33,7 @@ import numpy as np
 
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import HIGH_TEMPERATURE
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, count
+from entropy_theory.claims.extensions.entropy_ceiling import after_step, count
 from entropy_theory.claims.extensions.long_runs import entropies, switch
 from entropy_theory.claims.extensions.solved_face import range_on
 from entropy_theory.verification import arithmetic as ar
@@ -134,7 +134,7 @@ transient_collapse = vf.Claim(
               r"e^{-R})]$. At a constant $T$ and bounded $\kappa_k$, $R$ tends to 0: no collapse among "
               r"the right answers lasts, and $H_k \to \log m$.",
         margin=lambda i: np.stack([_room(i), _lead(i)], axis=-1),
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=_collapse_ends,
     ),
     instances=vf.bandit_instances(HIGH_TEMPERATURE, LEARNING_RATE, GRPO_WEIGHT, actions=(2, 6)),

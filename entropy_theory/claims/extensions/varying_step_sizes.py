@@ -32,7 +32,7 @@ import numpy as np
 
 from entropy_theory import verification as vf
 from entropy_theory.claims.aepo.tempered_reinforce import LEARNING_RATE, TEMPERATURE
-from entropy_theory.claims.extensions.entropy_ceiling import SOME_WRONG, after_step, count
+from entropy_theory.claims.extensions.entropy_ceiling import after_step, count
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula import limits
 
@@ -121,14 +121,13 @@ _statement = vf.Statement(
           r"p_k \ge (1 - p_0)\,e^{-(w_0 + \dots + w_{k-1})}$, and $p_k \to 1$ if and only if $\sum_k "
           r"w_k = \infty$. In that case $\limsup_k H(\pi_k) \le \log|\mathcal A^*|$.",
     margin=_room,
-    conditions=(SOME_WRONG,),
+    conditions=(vf.SOME_WRONG,),
     beyond=_exactly_if_endless,
 )
 
 varying_step_sizes = vf.Claim(
     id="extension.varying-step-sizes",
     source="Extension of AEPO (exact expected dynamics of one tabular state)",
-    reading=vf.Reading("inferred"),
     title="With varying step sizes the right answers are learned if and only if the sizes have no finite "
           "sum (one tabular state)",
     scope="one tabular state, exact expectation, every later step and the limit; policy gradient (GRPO "

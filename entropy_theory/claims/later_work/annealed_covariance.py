@@ -38,7 +38,7 @@ from fractions import Fraction
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.later_work.entrocraft import SOME_WRONG, wrong_actions
+from entropy_theory.claims.later_work.entrocraft import wrong_actions
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.formula.limits import has_derivative, implies
 
@@ -155,7 +155,7 @@ annealed_covariance = vf.Claim(
               r"$\beta\le1/(1+\log(n-1))$ the objective $V-\beta\,\mathrm{Cov}_\pi(\log\pi,r)$ never "
               r"falls along $1_{\mathcal A^*}$, and rises strictly if $\beta$ is smaller.",
         margin=_margins,
-        conditions=(SOME_WRONG,),
+        conditions=(vf.SOME_WRONG,),
         beyond=lambda i: (
             _rate_along_right(i),
             implies(ar.less(i.share, 1), ar.less(0, covariance_bracket(i))),

@@ -95,7 +95,6 @@ def _repaired(i: vf.Cases) -> ar.Reals:
                      sign * rate_of_negatives(i.logits, i.correct)], axis=-1)
 
 
-SOME_WRONG = vf.Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
 SEPARATED = vf.Condition(
     latex="the correct actions are all the likelier ones, or all the less likely ones",
     value=lambda i: ar.maximum(_correct_above(i), _correct_below(i)), relation=">=")
@@ -106,7 +105,7 @@ _statement = vf.Statement(
     # Positives lower, negatives raise.
     margin=lambda i: np.stack([-rate_of_positives(i.logits, i.correct),
                                rate_of_negatives(i.logits, i.correct)], axis=-1),
-    conditions=(SOME_WRONG,),
+    conditions=(vf.SOME_WRONG,),
 )
 
 entrocraft = vf.Claim(
@@ -126,7 +125,7 @@ entrocraft = vf.Claim(
               r"every wrong one, neither raises entropy (first order); if at most as likely, neither "
               r"lowers it.",
         margin=_repaired,
-        conditions=(SOME_WRONG, SEPARATED),
+        conditions=(vf.SOME_WRONG, SEPARATED),
         beyond=lambda i: (
             vf.elementwise("equal", positives_only(i.logits, i.correct),
                            negatives_only(i.logits, i.correct)).all(),
@@ -143,6 +142,6 @@ entrocraft = vf.Claim(
         vf.Mutant(name="negatives raise entropy where the correct actions are the likelier",
                   statement=vf.variant(_statement, margin=lambda i: rate_of_negatives(i.logits,
                                                                                       i.correct),
-                                       conditions=(SOME_WRONG, SEPARATED))),
+                                       conditions=(vf.SOME_WRONG, SEPARATED))),
     ),
 )

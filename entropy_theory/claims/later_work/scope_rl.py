@@ -28,7 +28,7 @@ from entropy_theory.claims.aepo.tempered_reinforce import (
     rate,
 )
 from entropy_theory.claims.extensions.loss_coefficient import moves_entropy
-from entropy_theory.claims.later_work.entrocraft import SOME_WRONG, negatives_only
+from entropy_theory.claims.later_work.entrocraft import negatives_only
 from entropy_theory.verification import arithmetic as ar
 
 
@@ -58,13 +58,13 @@ scope_rl_negatives = vf.Claim(
     statement=vf.Statement(
         latex=r"If $F(1)<0$ then $F_-(T)\le F_-(1)$ for $T>1$, $F_-(T)=\sum_{wrong}\pi^T_a(c_a-C)$.",
         margin=_accelerated,
-        conditions=(SOME_WRONG, ENTROPY_FALLS),
+        conditions=(vf.SOME_WRONG, ENTROPY_FALLS),
     ),
     instances=vf.bandit_instances(HIGH_TEMPERATURE),
     repair=vf.Statement(
         latex=r"If $F(1)\ge0$ then $F_-(T)\le F_-(1)$ for $T>1$: hotter negatives raise entropy no more.",
         margin=_accelerated,
-        conditions=(SOME_WRONG, vf.Condition(
+        conditions=(vf.SOME_WRONG, vf.Condition(
             latex=r"$F(1)\ge0$ (entropy does not fall at $T=1$)",
             value=lambda i: rate(i.logits, i.correct), relation=">=")),
         beyond=lambda i: (moves_entropy(
@@ -73,6 +73,6 @@ scope_rl_negatives = vf.Claim(
     ),
     repair_note="where entropy does not fall, in place of where it falls",
     mutants=(
-        vf.mutant("whatever entropy does", conditions=(SOME_WRONG,)),
+        vf.mutant("whatever entropy does", conditions=(vf.SOME_WRONG,)),
     ),
 )

@@ -9,7 +9,6 @@ import pytest
 
 from entropy_theory.claims import all_claims
 from entropy_theory.verification import Claim, Condition, Mutant, Statement, check
-from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.property_based import check_property
 from entropy_theory.verification.search import search
 from tests.entropy_theory.verification import planted
@@ -36,17 +35,6 @@ def test_the_first_violation_is_enough_to_reject_a_mutant():
     found, certificate = search(mutant, claim.instances, EFFORT, first_only=True)
     assert found.outcome == certificate.outcome == "fail"
     assert found.cases < 100 < whole.cases
-
-
-@pytest.mark.parametrize("margin", [
-    lambda i: ar.log_of(len(i.logits), i.logits) - ar.entropy(i.logits),
-    lambda i: np.log(len(i.logits)) - ar.entropy(i.logits),
-])
-def test_a_margin_that_counts_instances_is_an_error(margin):
-    """Log n with len(logits) for n was "refuted" at the one instance that a certificate looks at."""
-    statement = Statement(latex=r"$H \le \log n$", margin=margin)
-    with pytest.raises(ValueError, match=r"actions is i\.logits\.shape\[-1\], not len"):
-        search(statement, planted.POLICIES, EFFORT)
 
 
 def test_hypothesis_draws_by_the_seed():

@@ -12,7 +12,6 @@ from entropy_theory.verification.check import _unlike
 from entropy_theory.verification.formula import limits
 from entropy_theory.verification.formula.definitions import definition
 from entropy_theory.verification.formula.latex import formula_text
-from entropy_theory.verification.formula.terms import UntraceableError
 from entropy_theory.verification.instances import as_balls, as_floats
 from entropy_theory.verification.tree_policies import tree_instances
 
@@ -72,29 +71,6 @@ def test_a_run_carries_numbers_along():
     # Some 16 roundings a step.
     assert float(ball.mid()) == pytest.approx(number[0], rel=4 * 16 * np.finfo(float).eps)
     assert "snd (run (fun j (parts : vector * R)" in claim.statement.formula.rocq()
-
-
-def test_a_run_of_another_shape_is_refused():
-    def margin(i):
-        return limits.run(lambda k, z: ar.entropy(z), i.logits, 2)
-    assert not claim_of(margin).statement.is_traceable()
-    with pytest.raises(UntraceableError, match="another shape"):
-        _ = claim_of(margin).statement.formula
-
-
-def test_a_covariance_with_one_number_for_its_weights_is_refused():
-    """The writer took the axis of the weights, where they had none."""
-    def margin(i):
-        return ar.covariance(ar.constant(1, like=i.logits), i.logits, i.logits)
-    with pytest.raises(UntraceableError, match="a covariance over something other"):
-        claim_of(margin).statement.formula.rocq()
-
-
-def test_a_run_of_no_given_length_has_no_numbers():
-    steps = limits.bound("k")
-    statement = claim_of(lambda i: ar.entropy(limits.run(shrink, i.logits, steps))).statement
-    with pytest.raises(UntraceableError, match="no given number"):
-        statement.evaluate(as_floats(START))
 
 
 def test_one_vocabulary_is_part_of_the_statement():

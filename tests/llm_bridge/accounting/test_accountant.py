@@ -353,14 +353,6 @@ def test_any_optimizer_is_read_after_its_step(tmp_path):
         accounted(made)
 
 
-def test_distances_are_checked(tmp_path):
-    made = small_llama(tmp_path, "sgd")
-    for options, message in (({"every": -1}, "every must be at least 0, got -1"), ({"every": 0}, "are 0"),
-                             ({"sequences": 0}, "sequences must be at least 1")):
-        with pytest.raises(ValueError, match=message):
-            Accountant(made, **options)
-
-
 @pytest.mark.deep
 def test_an_account_takes_no_more_memory_than_said():
     """A gradient held twice while it is summed up, or one that outlives its use: `step_accountant`."""
