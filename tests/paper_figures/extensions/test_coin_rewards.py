@@ -193,7 +193,7 @@ def test_the_page_has_every_run_from_a_flat_reward_and_the_other_rates():
         row = f"| {FLAT_NAMES[variant]} | {on_the_page(runs['change'])} | {runs['reward'].mean():.2f} |"
         assert row.replace(" 0.", " .") in PAGE
     before = pick(MEASURED, panel="run", kind="approach")["reward"].mean()
-    assert f"after which {before:.2f} of the answers are right".replace(" 0.", " .") in ONE_LINE
+    assert f"Then {before:.2f} of the answers are right".replace(" 0.", " .") in ONE_LINE
     adam = figure.coins(MEASURED, **figure.SHOWN, optimizer="AdamW")
     half, double = (on_the_page(pick(adam, rate=rate)["change"]) for rate in (1e-4, 4e-4))
     assert f"AdamW at half the rate gives {half}, and at twice the rate {double}." in ONE_LINE
