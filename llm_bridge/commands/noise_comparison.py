@@ -78,6 +78,7 @@ LORA_RATES = dict.fromkeys(("LoRA", "LoRA, KL .001"), 10 * MATCHED)
 REFERENCE_RATE = 1e-2
 """The rate of SGD at which a step's length is measured, from which the matched rate is worked out."""
 SEEDS, FEWER = range(5), range(3)
+"""The seeds of each row, and those of AdamW that the matched rate is worked out from."""
 FORECAST_SEED = 100
 PILOT, FROZEN = 10, 24
 """A forecast's steps that are taken, and after them those whose gradient alone is looked at."""
@@ -106,8 +107,8 @@ ACCOUNTED: tuple[dict[str, Any], ...] = (
     {"variant": "LoRA", "rate": LORA_RATES["LoRA"]}, {"coin": None})
 """The runs on sum whose every step is accounted for."""
 ADAPTERS: tuple[tuple[dict[str, Any], Sequence[int]], ...] = (
-    ({"rate": 2e-4}, SEEDS), ({"rate": 2e-4, "variant": "LoRA, KL .001"}, FEWER),
-    ({"rate": 4e-4}, FEWER), ({"rate": 1e-4}, FEWER), ({"rate": 2e-4, "coin": None}, FEWER))
+    ({"rate": 2e-4}, SEEDS), ({"rate": 2e-4, "variant": "LoRA, KL .001"}, SEEDS),
+    ({"rate": 4e-4}, SEEDS), ({"rate": 1e-4}, SEEDS), ({"rate": 2e-4, "coin": None}, SEEDS))
 """The accounted runs of adapters of SmolLM2-135M, and the seeds of each."""
 FLAT_KINDS: tuple[tuple[Kind, Sequence[str]], ...] = (
     ("approach", ("plain",)), ("from flat", REMEDIES))
@@ -142,7 +143,7 @@ def design(name: Design) -> list[NoisyRun]:
     if name == "flat":
         own = NoisyRun(coin=None, rate=FLAT_RATE, kind="approach")
         return [dataclasses.replace(own, kind=kind, variant=variant, seed=seed)
-                for seed in FEWER for kind, variants in FLAT_KINDS for variant in variants]
+                for seed in SEEDS for kind, variants in FLAT_KINDS for variant in variants]
     if name == "accounts":
         return [NoisyRun(kind=kind, seed=seed, **of)
                 for kind, seeds in (COIN_KINDS[0], ("accounted", SEEDS)) for seed in seeds
@@ -157,7 +158,7 @@ def design(name: Design) -> list[NoisyRun]:
                 for kind, seeds in COIN_KINDS for seed in seeds for variant in ("plain", *GROUPS)]
     if name == "variants":
         return [NoisyRun(variant=variant, rate=LORA_RATES.get(variant, MATCHED), seed=seed)
-                for seed in FEWER for variant in VARIANTS if variant not in GROUPS]
+                for seed in SEEDS for variant in VARIANTS if variant not in GROUPS]
     if name == "pretrained":
         return [NoisyRun(task="chain-sum", optimizer=other, rate=rate, seed=seed)
                 for other, rate in PRETRAINED_RATES.items() for seed in SEEDS]

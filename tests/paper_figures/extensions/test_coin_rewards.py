@@ -7,14 +7,19 @@ import pytest
 from scipy import stats
 
 from entropy_theory.support.results import write_json
-from llm_bridge.commands.noise_comparison import GROUPS, NoisyRun
+from llm_bridge.commands.noise_comparison import GROUPS, REMEDIES, NoisyRun
 from paper_figures.data.tables import pick
 from paper_figures.extensions import coin_rewards as figure
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "why_entropy_grows.md").read_text(encoding="utf-8")
+ONE_LINE = " ".join(PAGE.split())
 MEASURED = figure.data(ROOT / "paper_figures" / "measured")
 STEPS = 80
+FLAT_NAMES = {"plain": "none", "rate to 0": "a rate that decays to zero",
+              "batch of 4 times": "four times the prompts", "eps 1e-4": "Adam's eps at 1e-4",
+              "KL .001": "KL penalty .001", "KL .1": "KL penalty .1"}
+"""The page's words for the runs from a flat reward."""
 CHANGES = {"AdamW": (0.1, 0.2, 0.3), "AdamW, beta1 0": (-0.02, 0.0, 0.02), "SGD": (-0.02, 0.0, 0.02)}
 
 
@@ -169,12 +174,26 @@ def test_the_page_has_every_group_size():
         assert f"| {' | '.join(cells)} |" in PAGE, size
     means = runs.groupby("seed")["change"].mean()
     low, high = stats.t.interval(0.95, len(means) - 1, means.mean(), means.sem())
-    text = " ".join(PAGE.split())
     sizes = [GROUPS.get(variant, {"samples": 8})["samples"] for variant in runs["variant"]]
     found_rank = stats.spearmanr(sizes, runs["change"])
     assert (f"the change is {found_rank.statistic:+.2f}, with a p of {found_rank.pvalue:.2f} if"
-            ).replace("0.", ".") in text
+            ).replace("0.", ".") in ONE_LINE
     assert f"{means.mean():+.3f} nats, with a 95 % interval of {low:+.3f} to {high:+.3f} over".replace(
-        "0.", ".") in text
-    assert f"Entropy rises in {(runs['change'] > 0).sum()} of {len(runs)} runs" in text
-    assert f"Of {len(runs)} runs {found['inside'].sum()} came inside their forecasts" in text
+        "0.", ".") in ONE_LINE
+    assert f"Entropy rises in {(runs['change'] > 0).sum()} of {len(runs)} runs" in ONE_LINE
+    assert f"Of {len(runs)} runs {found['inside'].sum()} came inside their forecasts" in ONE_LINE
+
+
+def test_the_page_has_every_run_from_a_flat_reward_and_the_other_rates():
+    """A remedy that was run anew after the page, or with fewer seeds."""
+    flat = pick(MEASURED, panel="run", kind="from flat")
+    assert set(flat["variant"]) == set(REMEDIES)
+    for variant, runs in flat.groupby("variant"):
+        assert len(runs) == 5
+        row = f"| {FLAT_NAMES[variant]} | {on_the_page(runs['change'])} | {runs['reward'].mean():.2f} |"
+        assert row.replace(" 0.", " .") in PAGE
+    before = pick(MEASURED, panel="run", kind="approach")["reward"].mean()
+    assert f"Then {before:.2f} of the answers are right".replace(" 0.", " .") in ONE_LINE
+    adam = figure.coins(MEASURED, **figure.SHOWN, optimizer="AdamW")
+    half, double = (on_the_page(pick(adam, rate=rate)["change"]) for rate in (1e-4, 4e-4))
+    assert f"AdamW at half the rate gives {half}, and at twice the rate {double}." in ONE_LINE
