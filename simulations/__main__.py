@@ -243,13 +243,10 @@ def _computed(sweep: SweepFile, output: Path, backend: Backend) -> dict[str, Any
             if message:
                 bars.console.print(f"a cell failed: {message}")
 
-        watch = sweeps.Watch(
-            planned=planned,
-            progress=functools.partial(bars.advance, task),
+        dataset, lost = sweeps.compute(
+            sweep, output, backend, planned=planned, progress=functools.partial(bars.advance, task),
             cell=cell_done,
-            waiting=lambda: bars.console.print(f"another process computes {sweep.name}: waiting"),
-        )
-        dataset, lost = sweeps.compute(sweep, output, backend, watch)
+            waiting=lambda: bars.console.print(f"another process computes {sweep.name}: waiting"))
         bars.update(task, completed=bars.tasks[0].total or 1)
     without = [{"runs": sweeps.in_words(sweep, one.runs), "message": one.message} for one in lost]
     for one in without:
