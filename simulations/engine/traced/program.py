@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from simulations.engine.traced.instructions import NAME, NARROW
 from simulations.engine.traced.nodes import Nodes
-from simulations.engine.traced.plan import Loop, Step, is_result, length
+from simulations.engine.traced.plan import Loop, Step, is_result, length, live
 from simulations.engine.traced.vectors import DOUBLE
 from simulations.engine.traced.vectors import INTEGER as WORD
 from simulations.engine.traced.views import FLOAT, Node, View
@@ -63,14 +63,14 @@ class _Writer(Nodes):
 
     def write(self) -> Program:
         step = self.step
-        live = self._live([*self.outputs, *(view for view, _ in self.guards)])
-        self._check(live)
-        self.inlined = self._found_cheap(live) if self.lanes == 1 else set()
-        live = [node for node in live if node.number not in self.inlined]
-        self.passes, self.loop_of = self._loops(live)
+        nodes = live([*self.outputs, *(view for view, _ in self.guards)])
+        self._check(nodes)
+        self.inlined = self._found_cheap(nodes) if self.lanes == 1 else set()
+        nodes = [node for node in nodes if node.number not in self.inlined]
+        self.passes, self.loop_of = self._loops(nodes)
         self.last, self.first = self._ends()
-        self._place(live)
-        self._emit(live)
+        self._place(nodes)
+        self._emit(nodes)
         self.entry.branch(self.function.basic_blocks[1])
         words = self.shared_values or [np.zeros(1)]
         return Program(
