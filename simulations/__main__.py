@@ -169,20 +169,21 @@ def sweep(
       policy-entropy sweep targets.toml --cluster tcp://localhost:8786
 
     targets.toml:
-      n_starts = 8                      # policies started from each problem
-      seed = 0                          # of the starts and of samples
-      [problem]                         # kind = "bandit" (simulations.problems.bandits.Bandit), or
-      n_actions = 20                    # "tokens" (simulations.problems.token_trees.TokenProblem)
-      [rule]                            # an update rule and its options
-      name = "aepo"
-      base = { name = "grpo", clip_high = 0.28 }
-      [dynamics]                        # options of simulations.engine.Dynamics
-      steps = 4000
-      samples = { group_size = 8 }      # left out: exact expectation
-      [grid]                            # lists of values: every combination is computed
-      problem.n_correct = [1, 4, 8]
-      rule.target = [0.25, 0.5, 1.0]
-      dynamics.learning_rate = [0.1, 0.5]
+
+        n_starts = 8                      # policies started from each problem
+        seed = 0                          # of the starts and of samples
+        [problem]                         # kind = "bandit" (simulations.problems.bandits.Bandit), or
+        n_actions = 20                    # "tokens" (simulations.problems.token_trees.TokenProblem)
+        [rule]                            # an update rule and its options
+        name = "aepo"
+        base = { name = "grpo", clip_high = 0.28 }
+        [dynamics]                        # options of simulations.engine.Dynamics
+        steps = 4000
+        samples = { group_size = 8 }      # left out: exact expectation
+        [grid]                            # lists of values: every combination is computed
+        problem.n_correct = [1, 4, 8]
+        rule.target = [0.25, 0.5, 1.0]
+        dynamics.learning_rate = [0.1, 0.5]
 
     [[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems. A rule
     of your own is name = "my_rules.py:Thrifty".

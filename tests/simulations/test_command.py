@@ -39,7 +39,7 @@ def test_the_sweep_files_that_are_shown_can_be_run(tmp_path):
     """In --help and in the docs: one grid."""
     page = (Path(__file__).parents[2] / "docs/how_to/sweep.md").read_text(encoding="utf-8")
     texts = {
-        "help": inspect.getdoc(sweep).partition("targets.toml:\n")[2].partition("\n\n")[0],
+        "help": inspect.getdoc(sweep).partition("targets.toml:\n\n")[2].partition("\n\n")[0],
         "docs": page.partition("```toml\n")[2].partition("```")[0],
     }
     for name, text in texts.items():
