@@ -21,7 +21,7 @@ from entropy_theory.update_rules import RULES, UpdateRule
 from simulations.engine.traced.arrays import Trace
 from simulations.engine.traced.functions import NAMESPACE
 from simulations.engine.traced.intervals import Interval
-from simulations.engine.traced.plan import is_elementwise, live
+from simulations.engine.traced.plan import is_elementwise, needed
 from simulations.engine.traced.views import BOOLEAN, Node, NotTraceable, View, scalar
 
 ROWS = 8
@@ -114,7 +114,7 @@ def _coefficients(trace: Trace, rule: UpdateRule, batch: TokenBatch) -> dict[str
 def _printed(trace: Trace, results: dict[str, View]) -> str:
     ends = [*results.values(), *(view for view, _ in trace.graph.guards)]
     kept, lines = [], []
-    for node in live(ends):
+    for node in needed(ends):
         before, line = _statement(node)
         kept += before
         lines += line

@@ -97,7 +97,7 @@ def reads_others(node: Node, place: int) -> bool:
     return node.operation == "rank" or (node.operation in ("gather", "search") and place > 0)
 
 
-def live(ends: Sequence[View]) -> list[Node]:
+def needed(ends: Sequence[View]) -> list[Node]:
     """Return the nodes that results need, in the order in which they were made."""
     found: dict[int, Node] = {}
     waiting = [view.node for view in ends]
