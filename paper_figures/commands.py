@@ -158,7 +158,7 @@ def _with_simulations(make: Callable[[], Any], results: Path, *, computes: bool)
         from simulations.__main__ import run as simulate
 
         tried.add(lacking)
-        simulate([lacking, "--output", str(results / "simulations")], "policy-entropy simulate")
+        simulate((lacking,), output=results / "simulations")
 
 
 def _write_index(output: Path, names: tuple[str, ...], outcome: dict[str, dict[str, Any]]) -> None:

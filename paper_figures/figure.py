@@ -103,6 +103,16 @@ class PaperFigure:
     """The claims that the figure shows, by id, beside those that `paper_figures.site.figures.claims_of`
     finds by itself."""
 
+    @property
+    def module(self) -> str:
+        """The name of the module that describes the figure, and has its finding."""
+        return self.finding.__module__
+
+    @property
+    def file(self) -> Path:
+        """The module's file."""
+        return Path(str(sys.modules[self.module].__file__))
+
     @classmethod
     def of(cls, module: str, **described: Any) -> PaperFigure:
         """Return a figure whose data, finding, draw and tables are its module's functions of these names.
@@ -145,7 +155,7 @@ def build(
         MissingInputError: a result that the figure needs was not computed yet.
     """
     path = output / f"{figure.name}.json"
-    code = _code_digest(Path(str(sys.modules[figure.data.__module__].__file__)).parent)
+    code = _code_digest(figure.file.parent)
     made_by = {"matplotlib": matplotlib.__version__, "code": code}
     drawings = [output / f"{figure.name}.{extension}" for extension in formats if figure.draw]
     drawings += [output / f"{figure.name}-panel.png"] if figure.draw else []

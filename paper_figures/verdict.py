@@ -65,6 +65,11 @@ def exact(value: float, seeds: int | None = None) -> Number:
     return Number(float(value), float(value), float(value), seeds)
 
 
+def within(value: float, error: float, errors: float = ERRORS) -> Number:
+    """Return a number whose interval has so many standard errors on each side."""
+    return Number(float(value), float(value - errors * error), float(value + errors * error))
+
+
 def mean_of(
     values: Sequence[float] | np.ndarray, *, seeds: bool = False, alike: bool = False
 ) -> Number:

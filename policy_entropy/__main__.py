@@ -44,8 +44,8 @@ COMMANDS = {
          "the loss of a training recipe, and the recipe for another engine", False),
         ("losses", "llm_bridge.conformance.command:losses",
          "which rule is which engine's loss, and where they differ", False),
-        ("simulate", "simulations.__main__:run", "experiments in exact simulation", True),
-        ("sweep", "simulations.__main__:sweep", "a grid of simulated runs of your own", True),
+        ("simulate", "simulations.__main__:run", "experiments in exact simulation", False),
+        ("sweep", "simulations.__main__:sweep", "a grid of simulated runs of your own", False),
         ("train", "llm_bridge.__main__:train", "train a language model with an update rule", True),
         ("audit", "llm_bridge.__main__:audit", "forecast and measured entropy change", True),
         ("evaluate", "llm_bridge.__main__:evaluate", "pass@1 and unbiased pass@k", True),
@@ -62,8 +62,6 @@ COMMANDS = {
 
 
 OPTIONS = {
-    "simulate": "simulations.__main__:RunCommand",
-    "sweep": "simulations.__main__:SweepCommand",
     "train": "llm_bridge.commands.train_config:TrainConfig",
     "audit": "llm_bridge.commands.train_config:AuditConfig",
     "evaluate": "llm_bridge.sampling.drawing_options:EvaluateConfig",

@@ -22,7 +22,7 @@ import xarray
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import long, pick
+from paper_figures.data.tables import last_tenth, long, pick
 from paper_figures.data.training_curves import Choice
 from paper_figures.drawing import SERIES, lines, panels
 from paper_figures.figure import Criterion, mean_of
@@ -127,8 +127,7 @@ def fluctuation(entropy: pandas.DataFrame) -> float:
 def ends(table: pandas.DataFrame, world: str, quantity: str) -> pandas.DataFrame:
     """The mean over the last tenth of the steps, [start, method], of the methods that were run."""
     rows = table[(table["world"] == world) & (table["quantity"] == quantity)]
-    late = rows[rows["step"] > 0.9 * rows.groupby("method")["step"].transform("max")]
-    return late.pivot_table(index="start", columns="method", values="value")
+    return last_tenth(rows, "method").pivot_table(index="start", columns="method", values="value")
 
 
 def language_model_criteria(table: pandas.DataFrame, quantity: str) -> list[Criterion]:

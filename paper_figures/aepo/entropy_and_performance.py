@@ -19,7 +19,8 @@ from paper_figures.aepo import table_1_benchmarks, table_3_ablations
 from paper_figures.data import inputs, paper_numbers
 from paper_figures.data.tables import pick, stacked
 from paper_figures.drawing import REFERENCE, lines, marked, panels
-from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
+from paper_figures.verdict import within
 
 COLUMNS = ["family", "passing", "x", "y", "error", "grpo", "best", "rise", "rise_error", "fall",
            "fall_error"]
@@ -83,8 +84,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     printed = table[table["family"] == PAPER].iloc[0]
     return Finding(criteria=tuple(
         Criterion(f"points that pass@1 {word}, with {CERTAIN:g} standard errors over starts",
-                  Number(row[name], *(row[name] + side * CERTAIN * row[f"{name}_error"]
-                                      for side in (-1, 1))), ">", 0,
+                  within(row[name], row[f"{name}_error"], CERTAIN), ">", 0,
                   f"on {TITLES.get(family, family)} where {passing:g} answers pass",
                   beyond=(family, passing) != (AVERAGE, judge), reported=float(printed[name]))
         for (family, passing), row in found.iterrows()

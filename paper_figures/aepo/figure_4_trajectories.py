@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from paper_figures.aepo import compared
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import even_in_log, stacked
+from paper_figures.data.tables import even_in_log, last_tenth, stacked
 from paper_figures.drawing.bands import draw_lines
 from paper_figures.drawing.style import REFERENCE, label_ends, panels, step_axis
 from paper_figures.figure import Finding, PaperFigure
@@ -110,7 +110,7 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
         "setting": aepo["setting"], "target": compared.TARGET, "step": aepo["x"], "value": aepo["y"],
         "start": aepo["start"]}))
     for setting, runs in training[training["rule"] == "GRPO"].groupby("setting", sort=False):
-        late = runs[runs["x"] > 0.9 * runs["x"].max()].groupby("start")["y"].mean()
+        late = last_tenth(runs, "setting", "x").groupby("start")["y"].mean()
         early = runs[runs["x"] <= 0.1 * runs["x"].max()].groupby("start")["y"].mean()
         found.append(Criterion(
             "GRPO's entropy over the last tenth of the steps, over that of the first tenth",

@@ -19,6 +19,7 @@ from paper_figures.data import inputs, paper_numbers, training_curves
 from paper_figures.data.tables import stacked
 from paper_figures.drawing import Table, estimate
 from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
+from paper_figures.verdict import within
 from simulations.experiments.rules_at_equal_reward import PROFILES
 
 BONUS = f"Entropy-Reg (a bonus of {PROFILES['default'].coefficient:g})"
@@ -95,8 +96,8 @@ def finding(table: pandas.DataFrame) -> Finding:
         index="row", columns="column", values=["value", "error"])
     value, error = bandits["value"], bandits["error"]
     best = value.loc[[row for row in ROWS.values() if row != "AEPO"]].idxmax()
-    leads = {column: _number(value.loc["AEPO", column] - value.loc[rival, column],
-                             float(np.hypot(error.loc["AEPO", column], error.loc[rival, column])))
+    leads = {column: within(value.loc["AEPO", column] - value.loc[rival, column],
+                            np.hypot(error.loc["AEPO", column], error.loc[rival, column]), CERTAIN)
              for column, rival in best.items()}
     equal = table[(table["origin"] == "equal samples") & (table["row"] == "AEPO less GRPO")]
     return Finding(criteria=(
@@ -104,15 +105,11 @@ def finding(table: pandas.DataFrame) -> Finding:
                     lead, ">", 0, f"on {column}, with its second batch on top of GRPO's samples")
           for column, lead in leads.items()),
         *(Criterion(f"AEPO less GRPO, with {CERTAIN:g} standard errors over starts",
-                    _number(row.value, row.error), ">", 0, f"at as many samples ({row.column})",
+                    within(row.value, row.error, CERTAIN), ">", 0, f"at as many samples ({row.column})",
                     beyond=True)
           for row in equal.itertuples()),
         *_trained_criteria(table),
     ))
-
-
-def _number(value: float, error: float) -> Number:
-    return Number(value, value - CERTAIN * error, value + CERTAIN * error)
 
 
 def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:

@@ -38,8 +38,6 @@ CHOICES = (
 ABLATED = ("(2)", "(3)")
 """How the labels of the ablations' training runs end; a setting without such a run is left out."""
 COLUMNS = ["panel", "title", "row", "column", "start", "x", "y", "error", "seeds", "low", "high"]
-CERTAIN = 2.0
-"""How many standard errors a loss must have to count, about a 95 % interval."""
 
 
 def data(results: Path) -> pandas.DataFrame:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,6 @@ from paper_figures.data import inputs
 from paper_figures.drawing.table import Table
 
 Cell = str | float | int
-KEYS = dict.fromkeys((
-    "source", "title", "header", "rows", "average", "averaged", "digits", "average_digits", "note",
-))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,7 +168,7 @@ def read(module: str | Path) -> dict[str, PaperTable]:
 
 def _table(values: dict[str, Any], path: Path) -> PaperTable:
     for key in values:
-        check_choice(key, KEYS, f"key of {path.name}:")
+        check_choice(key, [field.name for field in fields(PaperTable)], f"key of {path.name}:")
     found: dict[str, Any] = dict(values)
     for key in ("header", "averaged"):
         found[key] = tuple(values.get(key, ()))

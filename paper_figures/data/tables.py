@@ -30,6 +30,13 @@ def pick(table: pandas.DataFrame, **values: Any) -> pandas.DataFrame:
     return table[chosen]
 
 
+def last_tenth(
+    table: pandas.DataFrame, of: str | Sequence[str], along: str = "step"
+) -> pandas.DataFrame:
+    """Return the rows of the last tenth of the steps, of each group of rows alike in these columns."""
+    return table[table[along] > 0.9 * table.groupby(of)[along].transform("max")]
+
+
 def by_panel(table: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
     """Return the rows of each panel, by its name."""
     return {str(name): pick(table, panel=name) for name in table["panel"].unique()}

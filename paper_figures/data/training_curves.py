@@ -27,6 +27,7 @@ from matplotlib.axes import Axes
 from entropy_theory import update_rules
 from entropy_theory.update_rules import rule_options
 from paper_figures.data import inputs
+from paper_figures.data.tables import last_tenth
 from paper_figures.drawing.bands import draw_mean
 from paper_figures.drawing.style import SERIES, label_ends
 from paper_figures.verdict import MODELS, Criterion, mean_of
@@ -330,7 +331,7 @@ def targets_held(curves: pandas.DataFrame) -> list[Criterion]:
     Args:
         curves: entropy along runs, with columns setting, target (nats), start (the seed), step, value.
     """
-    late = curves[curves["step"] > 0.9 * curves.groupby("setting")["step"].transform("max")]
+    late = last_tenth(curves, "setting")
     ends = late.groupby(["setting", "target", "start"], sort=False)["value"].mean().reset_index()
     ends["off"] = (ends["value"] - ends["target"]).abs()
     return [

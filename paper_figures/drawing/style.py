@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator
 from matplotlib.transforms import Bbox, offset_copy
+from scipy.optimize import isotonic_regression
 
 STYLE_FILE = Path(__file__).with_name("style.mplstyle")
 
@@ -247,14 +248,6 @@ def _touching(labels: Sequence[Text]) -> set[int]:
 
 def _spread(wanted: Sequence[float], gap: float) -> np.ndarray:
     """Return the heights nearest to those wanted (sorted, in [0, 1]) that are at least a gap apart."""
-    # Less k gaps the heights need only not fall: pool neighbors that do into their mean.
-    blocks: list[tuple[float, int]] = []
-    for k, height in enumerate(wanted):
-        mean, count = height - k * gap, 1
-        while blocks and blocks[-1][0] > mean:
-            below, size = blocks.pop()
-            mean, count = (mean * count + below * size) / (count + size), count + size
-        blocks.append((mean, count))
-    pooled = np.concatenate([np.full(count, mean) for mean, count in blocks])
-    room = max(0.0, 1 - (len(wanted) - 1) * gap)
-    return np.clip(pooled, 0.0, room) + gap * np.arange(len(wanted))
+    gaps = gap * np.arange(len(wanted))
+    apart = isotonic_regression(np.asarray(wanted) - gaps).x  # less the gaps, they need only not fall
+    return np.clip(apart, 0.0, max(0.0, 1 - gaps[-1])) + gaps

@@ -33,11 +33,9 @@ def finding(table: pandas.DataFrame) -> Finding:
         most = group.iloc[-1]
         criteria += [
             Criterion("entropy with the largest coefficient less that without, 99 % interval",
-                      sweeps.number(most, *most[["entropy_gain", "entropy_low", "entropy_high"]]), ">", 0,
-                      *here),
+                      sweeps.gain(most, "entropy"), ">", 0, *here),
             Criterion("accuracy with the largest coefficient less that without, 99 % interval",
-                      sweeps.number(most, *most[["reward_gain", "reward_low", "reward_high"]]), "<", 0,
-                      *here),
+                      sweeps.gain(most, "reward"), "<", 0, *here),
         ]
     return Finding(criteria=tuple(criteria))
 

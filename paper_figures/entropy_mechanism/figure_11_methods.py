@@ -12,7 +12,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from paper_figures.data import training_curves
-from paper_figures.data.tables import pick
+from paper_figures.data.tables import last_tenth, pick
 from paper_figures.drawing import panels
 from paper_figures.entropy_mechanism import methods, sweeps
 from paper_figures.entropy_mechanism.drawing import fill_rows
@@ -46,8 +46,7 @@ def _trained_criteria(table: pandas.DataFrame) -> list[Criterion]:
     if runs.empty:
         return []
     keys = ["panel", "rule", "start"]
-    late = runs[runs["x"] > 0.9 * runs.groupby(keys)["x"].transform("max")]
-    ends = late.groupby(["panel", "rule", "start"])["y"].mean().unstack("start")
+    ends = last_tenth(runs, keys, "x").groupby(keys)["y"].mean().unstack("start")
     where = str(runs["family"].iloc[0])
     words = {"entropy": "entropy, nats per token", "mean_length": "length, tokens", "reward": "accuracy"}
     return [
@@ -63,8 +62,7 @@ def _last(table: pandas.DataFrame) -> pandas.DataFrame:
     """The mean over the last tenth of each tabular run."""
     runs = table[table["panel"].isin(["entropy", "reward", "length"])]
     keys = ["panel", "family", "rule", "start"]
-    late = runs[runs["x"] > 0.9 * runs.groupby(keys)["x"].transform("max")]
-    return late.groupby(keys, sort=False)["y"].mean().reset_index()
+    return last_tenth(runs, keys, "x").groupby(keys, sort=False)["y"].mean().reset_index()
 
 
 def _kept(table: pandas.DataFrame) -> pandas.Series:

@@ -34,11 +34,9 @@ def finding(table: pandas.DataFrame) -> Finding:
     for rule, of_rule in sweeps.effects(table).groupby("rule", sort=False):
         for (world, family), group in of_rule.groupby(["world", "family"], sort=False):
             place, model = sweeps.place(str(world), str(family))
-            most = group.iloc[-1]
             criteria.append(Criterion(
                 "entropy at the strongest less that at the weakest, 99 % interval",
-                sweeps.number(most, *most[["entropy_gain", "entropy_low", "entropy_high"]]), ">", 0,
-                f"under {rule} {place}", model))
+                sweeps.gain(group.iloc[-1], "entropy"), ">", 0, f"under {rule} {place}", model))
     return Finding(criteria=tuple(criteria))
 
 

@@ -57,8 +57,7 @@ def finding(table: pandas.DataFrame) -> Finding:
             Criterion(f"rise of entropy with the largest bonus, {of}", sweeps.number(most, rise / way),
                       ">", EXPLODED, *here),
             Criterion("gain in accuracy of the best coefficient, 99 % interval",
-                      sweeps.number(best, *best[["reward_gain", "reward_low", "reward_high"]]), "≤", GAIN,
-                      *here),
+                      sweeps.gain(best, "reward"), "≤", GAIN, *here),
         ]
     return Finding(criteria=tuple(criteria))
 

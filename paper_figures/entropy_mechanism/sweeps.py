@@ -13,7 +13,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from paper_figures.data import inputs, training_curves
-from paper_figures.data.tables import pick
+from paper_figures.data.tables import last_tenth, pick
 from paper_figures.drawing import panels
 from paper_figures.figure import Number
 from simulations.experiments.curves import mean_interval
@@ -62,10 +62,9 @@ def data(
 def ends(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return one row per run: columns ``RUN``, its first value, and last, the mean of its last tenth."""
     ordered = table.sort_values("step", kind="stable")
-    late = ordered["step"] > 0.9 * ordered.groupby(RUN)["step"].transform("max")
     return pandas.DataFrame({
         "first": ordered.groupby(RUN)["value"].first(),
-        "last": ordered[late].groupby(RUN)["value"].mean(),
+        "last": last_tenth(ordered, RUN).groupby(RUN)["value"].mean(),
     }).reset_index()
 
 
@@ -115,6 +114,11 @@ def number(row: pandas.Series, value: float, *ends: float) -> Number:
     low, high = ends or (value, value)
     seeds = None if row["world"] == TABULAR else int(row["starts"])
     return Number(float(value), float(low), float(high), seeds)
+
+
+def gain(row: pandas.Series, quantity: str) -> Number:
+    """Return the gain of a quantity in a row of `effects`, with its interval."""
+    return number(row, *row[[f"{quantity}_{size}" for size in ("gain", "low", "high")]])
 
 
 def families(table: pandas.DataFrame) -> list[tuple[str, str]]:

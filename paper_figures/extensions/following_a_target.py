@@ -6,7 +6,6 @@ The runs are those of `holding_a_target`.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pandas
@@ -28,11 +27,6 @@ SMOOTHED = 5
 """Over how many steps entropy is averaged where it is drawn: a step is a sample of 16 prompts."""
 DARKEST = 0.5
 """The distance from the target, in nats, from which on a cell is black."""
-
-
-def data(results: Path) -> pandas.DataFrame:
-    """Return `holding_a_target.data`."""
-    return holding_a_target.data(results)
 
 
 def finding(table: pandas.DataFrame) -> Finding:
@@ -113,6 +107,7 @@ FIGURE = PaperFigure.of(
          "the range of seeds, grey is the target. Below: mean distance of each controller from "
          "the target in each setting. Darker is farther, and bold the nearest.",
     claims=("aepo.tracking",),
+    data=holding_a_target.data,
     headline=Headline(
         says="Each moving target is followed nearest, on the mean of the seeds, by a different "
              "controller.",

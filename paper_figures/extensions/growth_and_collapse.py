@@ -32,7 +32,7 @@ from paper_figures.drawing import (
     panels,
 )
 from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
-from paper_figures.verdict import ERRORS
+from paper_figures.verdict import ERRORS, within
 
 HOLDS = 0.02
 """The change of entropy, over log n, below which it counts as held."""
@@ -98,8 +98,7 @@ def finding(table: pandas.DataFrame) -> Finding:
 
 
 def _number(row: Any) -> Number:
-    half = ERRORS * float(row["error"])
-    return Number(float(row["y"]), float(row["y"]) - half, float(row["y"]) + half)
+    return within(row["y"], row["error"])
 
 
 def _late(rows: pandas.DataFrame) -> pandas.DataFrame:

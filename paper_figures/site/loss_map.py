@@ -55,7 +55,7 @@ def page(names: Sequence[str], results: Path) -> str:
         "token. The same code runs in the simulator and in the loss of a language model. "
         "`update_rules.get(NAME, option=value)` makes a rule, and `combine` adds rules. "
         f"{link('The bandit', 'bandit')} runs them side by side. Columns:", "",
-        f"- rule: {' '.join(loss_pictures.legend())} Both are drawn from the rule's own code. Rules "
+        f"- rule: {loss_pictures.LEGEND} Both are drawn from the rule's own code. Rules "
         "that judge rewards or whole listings have no picture.",
         "- first order: the expected step on policy, for rewards 0 and 1. Losses called \"policy "
         "gradient\" have each token's advantage as its coefficient, so that on policy they are one loss. "

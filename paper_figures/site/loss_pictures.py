@@ -7,8 +7,6 @@ grad log pi of the token. State terms, such as an entropy bonus, are not in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from entropy_theory.token_batch import TokenBatch
@@ -20,6 +18,9 @@ BEFORE, OTHERS, LARGEST = 0.3, 9, 3.0
 """Probability when the token was sampled, number of other actions, and the ends of the vertical axis."""
 SIDE, GAP = 92, 10
 """Width and height of a panel, and the space between two, in units of the picture."""
+LEGEND = (
+    "The picture has the coefficient of a token, from -3 to 3, against its ratio (0 to 3) and against "
+    "its probability (0 to 1). A full line is of advantage 1, a dashed one of advantage -1.")
 
 
 def coefficients(
@@ -86,10 +87,3 @@ def _panel(
         + "".join(f'<polyline points="{points(values)}" class="{name}"{dash}/>'
                   for values, (name, dash) in zip(lines, strokes, strict=True))
         + f'<text x="{left + SIDE / 2}" y="{SIDE + 10}" text-anchor="middle">{label}</text>')
-
-
-def legend() -> Iterable[str]:
-    """Yield sentences that say how to read the pictures."""
-    yield ("The picture has the coefficient of a token, from -3 to 3, against its ratio (0 to 3) and "
-           "against its probability (0 to 1).")
-    yield "A full line is of advantage 1, a dashed one of advantage -1."

@@ -14,10 +14,10 @@ from typing import Any
 
 from entropy_theory.support.results import read_json, write_json
 from entropy_theory.support.user_errors import need, run_command
+from paper_figures.reproduce.stage import code_digest
 from paper_figures.site.markup import fenced
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
-ROOT = FOLDER.parents[1]
 ROOMS = ("entropy_theory", "simulations", "llm_bridge")
 """The packages that notebooks use; a change of their code executes the notebooks again."""
 SECONDS_A_CELL = 600
@@ -59,11 +59,8 @@ def kept(folder: Path) -> Outputs:
 
 def _digests() -> dict[Path, str]:
     """Return a digest of each notebook with the code of `ROOMS`."""
-    code = hashlib.sha256()
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
-            code.update(path.read_bytes())
-    return {file: hashlib.sha256(code.digest() + file.read_bytes()).hexdigest() for file in _files()}
+    code = "".join(map(code_digest, ROOMS)).encode()
+    return {file: hashlib.sha256(code + file.read_bytes()).hexdigest() for file in _files()}
 
 
 def _run(file: Path) -> list[list[dict[str, Any]]]:

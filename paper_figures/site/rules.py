@@ -18,15 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ROOT / "docs" / "engines.md"
 
 
-def page_name(name: str) -> str:
-    """Return the name of a rule's page."""
-    return f"rules/{name}"
-
-
 def pages(names: Iterable[str] = tuple(RULES), results: Path = Path("build")) -> dict[str, str]:
     """Return the pages of update rules and the map of all, by name."""
     chosen = list(names)
-    return {**{page_name(name): orphan(_page(name)) for name in chosen},
+    return {**{f"rules/{name}": orphan(_page(name)) for name in chosen},
             "rules/index": loss_map.page(chosen, results)}
 
 

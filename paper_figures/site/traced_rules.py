@@ -21,7 +21,7 @@ from entropy_theory.update_rules import RULES, UpdateRule
 from simulations.engine.traced.arrays import Trace
 from simulations.engine.traced.functions import NAMESPACE
 from simulations.engine.traced.intervals import Interval
-from simulations.engine.traced.plan import is_elementwise
+from simulations.engine.traced.plan import is_elementwise, needed
 from simulations.engine.traced.views import BOOLEAN, Node, NotTraceable, View, scalar
 
 ROWS = 8
@@ -114,7 +114,7 @@ def _coefficients(trace: Trace, rule: UpdateRule, batch: TokenBatch) -> dict[str
 def _printed(trace: Trace, results: dict[str, View]) -> str:
     ends = [*results.values(), *(view for view, _ in trace.graph.guards)]
     kept, lines = [], []
-    for node in _live(ends):
+    for node in needed(ends):
         before, line = _statement(node)
         kept += before
         lines += line
@@ -125,17 +125,6 @@ def _printed(trace: Trace, results: dict[str, View]) -> str:
         for name in ("scores", "entropy"))
     return "\n".join(
         ["(() => {", *kept, "return (c) => {", *lines, f"return {{ {given} }};", "};", "})()"])
-
-
-def _live(ends: Sequence[View]) -> list[Node]:
-    found: dict[int, Node] = {}
-    waiting = [view.node for view in ends]
-    while waiting:
-        node = waiting.pop()
-        if node.number not in found:
-            found[node.number] = node
-            waiting += [view.node for view in node.arguments]
-    return [found[number] for number in sorted(found)]
 
 
 def _statement(node: Node) -> tuple[list[str], list[str]]:

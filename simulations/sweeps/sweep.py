@@ -7,9 +7,7 @@ a kill, or when a value is added to an axis.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import itertools
 import json
 import time
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import xarray as xr
 
 from entropy_theory.support.locks import exclusive
@@ -49,20 +48,6 @@ class Lost:
     message: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Watch:
-    """Functions that a sweep calls while it runs; by default they do nothing."""
-
-    planned: Callable[[Plan], object] = lambda plan: None
-    """Called before the work, with the plan."""
-    progress: Progress = lambda updates: None
-    """Called with the number of logit updates made since the last call."""
-    cell: Callable[[str], object] = lambda message: None
-    """Called when a cell is done, with what went wrong or ""."""
-    waiting: Callable[[], object] = lambda: None
-    """Called if another process is computing the same sweep."""
-
-
 def path_of(sweep: SweepFile, output: Path) -> Path:
     """Return the path of a sweep's Dataset; the CSV and the folder of its cells lie beside it."""
     return output / f"{sweep.name}.nc"
@@ -77,9 +62,22 @@ def compute(
     sweep: SweepFile,
     output: Path,
     backend: Backend = in_this_process,
-    watch: Watch | None = None,
+    *,
+    planned: Callable[[Plan], object] = lambda plan: None,
+    progress: Progress = lambda updates: None,
+    cell: Callable[[str], object] = lambda message: None,
+    waiting: Callable[[], object] = lambda: None,
 ) -> tuple[xr.Dataset, list[Lost]]:
     """Compute the Dataset of a sweep and write it to ``output``; kept runs are not computed again.
+
+    Args:
+        sweep: the sweep.
+        output: folder of the Dataset, the CSV and the cells.
+        backend: where cells are computed.
+        planned: called before the work, with the plan.
+        progress: called with the number of logit updates made since the last call.
+        cell: called when a cell is done, with what went wrong or "".
+        waiting: called if another process is computing the same sweep.
 
     Returns:
         The Dataset, which is NaN where runs have no result, and the runs without one. Runs whose logits
@@ -88,16 +86,15 @@ def compute(
     Raises:
         OSError: ``output`` cannot be written.
     """
-    watch = watch or Watch()
     path, folder = path_of(sweep, output), cells_of(sweep, output)
     check_writable(path)
-    with exclusive(path, watch.waiting):
+    with exclusive(path, waiting):
         todo = plan(sweep, folder)
-        watch.planned(todo)
+        planned(todo)
         key = config_key([[run.key for run in todo.runs], plain(sweep.axes)])
         found = kept(path, key)
         if found is None or todo.cells:
-            parts, failed = _computed(todo, Keeper(folder=folder, backend=backend), watch)
+            parts, failed = _computed(todo, Keeper(folder=folder, backend=backend), progress, cell)
             found = _assembled(sweep, todo.runs, parts, failed)
             found.attrs["config_key"] = "" if failed else key
             save(found, path, config={"sweep_file": sweep.text}, seed=sweep.seed)
@@ -106,19 +103,19 @@ def compute(
 
 
 def _computed(
-    todo: Plan, keeper: Keeper, watch: Watch
+    todo: Plan, keeper: Keeper, progress: Progress, cell: Callable[[str], object]
 ) -> tuple[list[xr.Dataset], dict[str, str]]:
     """Return the Datasets of all cells, kept and new, and the errors of failed runs by their key."""
     files = sorted({todo.kept[run.key] for run in todo.runs if run.key in todo.kept})
-    parts = [cell for file in files if (cell := read_cell(file)) is not None]
+    parts = [part for file in files if (part := read_cell(file)) is not None]
     failed: dict[str, str] = {}
-    for place, outcome in outcomes(run_cell, todo.cells, keeper, watch.progress):
+    for place, outcome in outcomes(run_cell, todo.cells, keeper, progress):
         if isinstance(outcome, Failure):
             failed |= dict.fromkeys(todo.cells[place].run_keys, outcome.message)
-            watch.cell(outcome.message)
+            cell(outcome.message)
         else:
             parts.append(outcome)
-            watch.cell("")
+            cell("")
     return parts, failed
 
 
@@ -216,25 +213,17 @@ def summary(sweep: SweepFile, dataset: xr.Dataset) -> str:
     # In the order of the axes: a Dataset that was read from its file has its coordinates in another.
     by_path = {found.attrs.get("long_name"): str(name) for name, found in dataset.coords.items()}
     names = [by_path[axis.path] for axis in sweep.axes]
-    lost = {int(place) for place in json.loads(dataset.attrs["lost"])}
+    rows = pandas.DataFrame(
+        list(itertools.product(*(axis.labels for axis in sweep.axes))), columns=names, dtype=object)
+    lost = [int(place) for place in json.loads(dataset.attrs["lost"])]
+    counts = np.bincount(np.asarray(lost, dtype=int) // sweep.n_starts, minlength=len(rows))
+    rows = rows.assign(runs=sweep.n_starts, lost=counts)
     values = final(dataset) if "entropy" in dataset else xr.Dataset()
-    flat = [values[name].transpose(*names, "start").values.reshape(-1, sweep.n_starts)
-            for name in values]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [*names, "runs", "lost", *(f"{name}_{what}" for name in values for what in ("mean", "std"))])
-    labels = itertools.product(*(axis.labels for axis in sweep.axes))
-    for row, combination in enumerate(labels):
-        first = row * sweep.n_starts
-        n_lost = sum(place in lost for place in range(first, first + sweep.n_starts))
-        numbers: list[str] = []
-        for column in flat:
-            found = column[row][np.isfinite(column[row])]
-            numbers.append(f"{found.mean():.6g}" if len(found) else "")
-            numbers.append(f"{found.std(ddof=1):.6g}" if len(found) > 1 else "")
-        writer.writerow([*combination, sweep.n_starts, n_lost, *numbers])
-    return text.getvalue()
+    for name in values:
+        found = pandas.DataFrame(values[name].transpose(*names, "start").values.reshape(len(rows), -1))
+        found = found.where(np.isfinite(found))
+        rows = rows.assign(**{f"{name}_mean": found.mean(axis=1), f"{name}_std": found.std(axis=1)})
+    return rows.to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def in_words(sweep: SweepFile, runs: Sequence[PlannedRun]) -> str:

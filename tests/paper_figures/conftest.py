@@ -123,23 +123,21 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def opened(browser: Any, page_file: Path) -> Iterator[Callable[..., Any]]:
-    """``opened(address)``: the page in a fresh window; no test may leave an error on its console or a
-    request but for its files."""
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """``opened(folder, name, address, **options of the context)``: a page in a fresh window.
+
+    None may leave an error on its console, or ask for anything outside its folder.
+    """
     contexts, troubles = [], []
 
-    def on_request(request: Any) -> None:
-        if not request.url.startswith(("data:", page_file.parent.as_uri())):
-            troubles.append(f"asked for {request.url[:200]}")
-
-    def open_page(address: str = "") -> Any:
-        contexts.append(browser.new_context(viewport={"width": 1200, "height": 900}))
-        contexts[-1].set_default_timeout(10_000)
+    def open_page(folder: Path, name: str, address: str = "", **options: Any) -> Any:
+        contexts.append(browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **options}))
         page = contexts[-1].new_page()
         page.on("console", lambda message: troubles.append(message.text))
         page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", on_request)
-        page.goto(page_file.as_uri() + address)
+        page.on("request", lambda request: request.url.startswith(("data:", folder.as_uri()))
+                or troubles.append(f"asked for {request.url[:200]}"))
+        page.goto((folder / f"{name}.html").as_uri() + address)
         return page
 
     yield open_page

@@ -49,9 +49,9 @@ def test_a_named_figure_computes_the_simulation_that_it_lacks(command, tmp_path,
     """An error that names a command, in place of the figure."""
     asked = []
 
-    def at_its_smallest(arguments, prog):
-        asked.append(arguments[0])
-        return simulate([*arguments, "--profile", "smoke"], prog)
+    def at_its_smallest(names, output):
+        asked.extend(names)
+        return simulate(names, output=output, profile="smoke")
 
     monkeypatch.setattr(simulations.__main__, "run", at_its_smallest)
     where = ("aepo-figure-2", "--output", str(tmp_path), "--formats", "svg")
@@ -69,7 +69,7 @@ def test_what_can_be_drawn_is_drawn_and_the_rest_is_named(command, tmp_path, mon
     assert status == 0
     assert (tmp_path / "figures" / "small-transformer-training.svg").exists()
     assert "aepo-figure-1: not made" in errors
-    monkeypatch.setattr(simulations.__main__, "run", lambda arguments, prog: 0)
+    monkeypatch.setattr(simulations.__main__, "run", lambda names, output: 0)
     status, _, errors = command("build", "aepo-figure-1", "--output", str(tmp_path / "nothere"))
     assert status == 2
     assert errors.startswith("error: aepo-figure-1 is not made: ")

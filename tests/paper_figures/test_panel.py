@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,12 @@ from tests.paper_figures.test_bandit import settings, simulated
 
 TWO_DIGITS = 0.05 * (1 + 1e-6)
 """The most by which a number in two digits is off: half of a tenth, at 1.0, and rounding."""
+
+
+@pytest.fixture
+def opened(opened: Callable[..., Any], page_file: Path) -> Callable[..., Any]:
+    """``opened(address)``: the panel's page."""
+    return functools.partial(opened, page_file.parent, page_file.stem)
 
 
 def says(page: Any, view: str) -> str:

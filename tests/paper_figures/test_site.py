@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import shutil
@@ -46,7 +47,6 @@ pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
 ROOT = Path(__file__).parents[2]
 OUTSIDE = r"https://(arxiv\.org/abs/\d{4}\.\d{5}|www\.sphinx-doc\.org/|pradyunsg\.me|github\.com/pradyunsg/furo)"
 """The addresses that pages may lead to: papers, and those of the theme's foot."""
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 class Links(HTMLParser):
@@ -305,29 +305,9 @@ def test_the_reference_does_without_what_only_tests_need():
 
 
 @pytest.fixture
-def opened(site):
-    """``opened(name, **context options)``: a page of the site in a window of its own; none may leave an
-    error on its console, or ask for anything but files."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on PATH: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install '.[dev]'")
-    troubles: list[str] = []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM)
-
-        def open_page(name, query="", **options):
-            size = {"viewport": {"width": 1300, "height": 900}}
-            page = browser.new_context(**{**size, **options}).new_page()
-            page.on("console", lambda message: troubles.append(message.text))
-            page.on("pageerror", lambda error: troubles.append(str(error)))
-            page.on("request", lambda request: request.url.startswith(("file:", "data:"))
-                    or troubles.append(request.url))
-            page.goto((site / f"{name}.html").as_uri() + query)
-            return page
-
-        yield open_page
-        browser.close()
-    assert not troubles
+def opened(opened, site):
+    """``opened(name, address, **options of the context)``: a page of the site."""
+    return functools.partial(opened, site)
 
 
 def test_pages_open_from_disk_without_an_error(opened):

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,7 +14,6 @@ from paper_figures.site import pages, search
 
 BUILD = Path(__file__).parents[2] / "build"
 SITE = next((path for path in (BUILD / "docs", BUILD / "report") if path.is_dir()), BUILD / "docs")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PAGE_MEGABYTES, SITE_MEGABYTES = 1.0, 40.0
 FIRST = 3
 
@@ -79,24 +77,22 @@ QUERIES = {
 
 
 @pytest.mark.deep
-def test_a_search_has_the_page_that_answers_among_its_first():
+def test_a_search_has_the_page_that_answers_among_its_first(browser):
     """"Theorem 4.3" had 188 hits, Theorem 4.3 the 177th; no page had an excerpt."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install '.[dev]'")
     assert len(QUERIES) >= 37
     missed = []
-    with playwright.sync_playwright() as driver:
-        page = driver.chromium.launch(executable_path=CHROMIUM).new_page()
-        for query, answers in QUERIES.items():
-            page.goto(f"{(SITE / 'search.html').as_uri()}?q={quote(query)}")
-            page.wait_for_function(  # each result takes a while, and some queries have hundreds
-                f"document.querySelectorAll('ul.search > li').length >= {FIRST}"
-                " || document.querySelector('.search-summary')?.innerText")
-            found = page.eval_on_selector_all("ul.search > li", (
-                "items => items.map(i => [i.querySelector('a').getAttribute('href'), i.innerText])"))
-            first = [(href.partition(".html")[0], words) for href, words in found[:FIRST]]
-            if not any(name in answers for name, _ in first):
-                missed.append(f"{query}: {[name for name, _ in first]}")
-            assert all(words.count("\n") for _, words in first), f"{query}: no excerpt in {first}"
+    page = browser.new_page()
+    for query, answers in QUERIES.items():
+        page.goto(f"{(SITE / 'search.html').as_uri()}?q={quote(query)}")
+        page.wait_for_function(  # each result takes a while, and some queries have hundreds
+            f"document.querySelectorAll('ul.search > li').length >= {FIRST}"
+            " || document.querySelector('.search-summary')?.innerText")
+        found = page.eval_on_selector_all("ul.search > li", (
+            "items => items.map(i => [i.querySelector('a').getAttribute('href'), i.innerText])"))
+        first = [(href.partition(".html")[0], words) for href, words in found[:FIRST]]
+        if not any(name in answers for name, _ in first):
+            missed.append(f"{query}: {[name for name, _ in first]}")
+        assert all(words.count("\n") for _, words in first), f"{query}: no excerpt in {first}"
     assert not missed, "\n".join(missed)
 
 

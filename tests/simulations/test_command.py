@@ -1,12 +1,13 @@
 """The command line as a user meets it: names, errors without tracebacks."""
 
+import inspect
 import json
 import textwrap
 from pathlib import Path
 
 import xarray as xr
 
-from simulations.__main__ import main, sweep_help
+from simulations.__main__ import main, sweep
 from simulations.experiments import EXPERIMENTS
 from simulations.sweeps.file import read_sweep
 
@@ -38,7 +39,7 @@ def test_the_sweep_files_that_are_shown_can_be_run(tmp_path):
     """In --help and in the docs: one grid."""
     page = (Path(__file__).parents[2] / "docs/how_to/sweep.md").read_text(encoding="utf-8")
     texts = {
-        "help": sweep_help().partition("targets.toml:\n")[2].rpartition("\n\n")[0],
+        "help": inspect.getdoc(sweep).partition("targets.toml:\n\n")[2].partition("\n\n")[0],
         "docs": page.partition("```toml\n")[2].partition("```")[0],
     }
     for name, text in texts.items():

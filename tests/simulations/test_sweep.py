@@ -282,8 +282,7 @@ def test_results_do_not_depend_on_the_number_of_workers(write, tmp_path):
     datasets = []
     for folder, backend in (("a", in_this_process), ("b", local_processes(2))):
         total = []
-        watch = sweep.Watch(progress=total.append)
-        dataset, lost = sweep.compute(found, tmp_path / folder, backend, watch)
+        dataset, lost = sweep.compute(found, tmp_path / folder, backend, progress=total.append)
         assert not lost
         assert sum(total) == plan(found, tmp_path / "none").updates
         datasets.append(dataset)
@@ -356,7 +355,7 @@ def test_a_cell_lost_to_its_process_is_tried_again_next_time(write, tmp_path):
     assert int(dataset.tail_entropy.isnull().sum()) == 8
     told = []
     dataset, lost = sweep.compute(
-        found, tmp_path, watch=sweep.Watch(planned=lambda todo: told.append(len(todo.cells))))
+        found, tmp_path, planned=lambda todo: told.append(len(todo.cells)))
     assert told == [1]
     assert not lost
     assert dataset.entropy.notnull().all()

@@ -97,6 +97,18 @@ def reads_others(node: Node, place: int) -> bool:
     return node.operation == "rank" or (node.operation in ("gather", "search") and place > 0)
 
 
+def needed(ends: Sequence[View]) -> list[Node]:
+    """Return the nodes that results need, in the order in which they were made."""
+    found: dict[int, Node] = {}
+    waiting = [view.node for view in ends]
+    while waiting:
+        node = waiting.pop()
+        if node.number not in found:
+            found[node.number] = node
+            waiting += [view.node for view in node.arguments]
+    return [found[number] for number in sorted(found)]
+
+
 class Plan:
     """The places at which the parts of a step are computed.
 
@@ -118,16 +130,6 @@ class Plan:
         self.slots: dict[int, int] = {}
         self.of_state: dict[int, int] = {}
         self.n_work = 0
-
-    def _live(self, views: Sequence[View]) -> list[Node]:
-        found: dict[int, Node] = {}
-        waiting = [view.node for view in views]
-        while waiting:
-            node = waiting.pop()
-            if node.number not in found:
-                found[node.number] = node
-                waiting += [view.node for view in node.arguments]
-        return [found[number] for number in sorted(found)]
 
     def _check(self, live: Sequence[Node]) -> None:
         # Beside the vectors stands llvmlite, which an installation may lack.

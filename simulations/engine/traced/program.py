@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from simulations.engine.traced.instructions import NAME, NARROW
 from simulations.engine.traced.nodes import Nodes
-from simulations.engine.traced.plan import Loop, Step, is_result, length
+from simulations.engine.traced.plan import Loop, Step, is_result, length, needed
 from simulations.engine.traced.vectors import DOUBLE
 from simulations.engine.traced.vectors import INTEGER as WORD
 from simulations.engine.traced.views import FLOAT, Node, View
@@ -41,7 +41,6 @@ class Program:
     """The constants of each run, [runs, elements]."""
     work: int
     """The size of the work space in numbers, which is to be multiplied by lanes."""
-    n_memory: int
     n_measured: int
 
     @property
@@ -63,7 +62,7 @@ class _Writer(Nodes):
 
     def write(self) -> Program:
         step = self.step
-        live = self._live([*self.outputs, *(view for view, _ in self.guards)])
+        live = needed([*self.outputs, *(view for view, _ in self.guards)])
         self._check(live)
         self.inlined = self._found_cheap(live) if self.lanes == 1 else set()
         live = [node for node in live if node.number not in self.inlined]
@@ -76,8 +75,7 @@ class _Writer(Nodes):
         return Program(
             code=str(self.module), lanes=self.lanes,
             dtype=np.float64 if self.narrow is None else np.float32, shared=np.concatenate(words),
-            by_run=self.by_run_values, work=max(self.n_work, 1), n_memory=len(step.memory),
-            n_measured=len(step.measured))
+            by_run=self.by_run_values, work=max(self.n_work, 1), n_measured=len(step.measured))
 
     def _emit(self, live: Sequence[Node]) -> None:
         b = self.builder

@@ -3,6 +3,7 @@
 import pytest
 
 from paper_figures.extensions import following_a_target as figure
+from paper_figures.extensions import holding_a_target
 from tests.paper_figures.extensions.held_runs import record, write
 
 OFF = {"AEPO": 0.1, "fast integral, diverse bonus": 0.05, "forecast, diverse bonus": 0.2}
@@ -25,7 +26,7 @@ def test_only_targets_that_move_are_followed(written):
     write(written / "holding-a-target-more", [
         record(name, seed, 0.01 if name == "forecast, diverse bonus" else off, low=low, shape="constant")
         for name, off in OFF.items() for seed in range(2) for low in (0.4, 0.35, 0.3, 0.25)])
-    table = figure.data(written)
+    table = holding_a_target.data(written)
     found = figure.finding(table)
     assert [one.value for one in found.criteria] == [2 / 3]  # two of three by the same
     two = table[table["shape"].isin(("ramp", "step", "constant"))]
@@ -33,5 +34,5 @@ def test_only_targets_that_move_are_followed(written):
 
 
 def test_few_runs_rank_nothing(written):
-    table = figure.data(written)
+    table = holding_a_target.data(written)
     assert figure.finding(table[table["shape"] == "ramp"]).standing == "awaits runs"
