@@ -155,17 +155,17 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     return [
         executed,
         # Of Assumption B.4 under plain SGD, the theory's best case.
-        audit(build, "small-sums with kernel", "small-sums-split-kernel", "small-sums", "split", 3,
+        audit(build, "small-sums-split-kernel", "small-sums", "split", 3,
               "--optimizer", "sgd", "--max-grad-norm", "0", "--learning-rate", "1e-4",
               "--kernel-states", "6", "--kernel-actions", "3", seconds=30),
-        audit(build, "small-sums", "small-sums-split-audit", "small-sums", "split", accounted,
+        audit(build, "small-sums-split-audit", "small-sums", "split", accounted,
               "--kernel-states", "0", seconds=10 + 1.5 * accounted, gigabytes=1.5),
         fetch,
         bridge(f"evaluate {SMOLLM2}", "evaluate", "--model", SMOLLM2, "--task", "chain-sum",
                "--num-prompts", str(prompts), "--num-samples", "8", "--seed", "0",
                output=build / "evaluations" / f"{SMOLLM2}-chain-sum.json", needs=(fetch.name,),
                seconds=15 + 1.15 * prompts, gigabytes=1.3),
-        audit(build, SMOLLM2, f"{SMOLLM2}-chain-sum-audit", SMOLLM2, "chain-sum", steps,
+        audit(build, f"{SMOLLM2}-chain-sum-audit", SMOLLM2, "chain-sum", steps,
               "--kernel-states", "0",  # minutes a step on a CPU
               needs=(fetch.name,), seconds=50 + 26.0 * steps, gigabytes=5.5),
     ]

@@ -108,12 +108,12 @@ def _evaluations(build: Path, run: Stage) -> Iterator[Stage]:
 
 
 def audit(
-    build: Path, name: str, folder: str, model: str, task: str, steps: int, *options: str,
+    build: Path, folder: str, model: str, task: str, steps: int, *options: str,
     seconds: float, gigabytes: float = 1.2, needs: tuple[str, ...] = (),
 ) -> Stage:
     """Make the stage of an audit of every step of a run of GRPO."""
     return bridge(
-        f"audit {name}", "audit", "--model", model, "--task", task, "--rule", "grpo",
+        f"audit {folder}", "audit", "--model", model, "--task", task, "--rule", "grpo",
         "--steps", str(steps), "--seed", "0", *options, output=build / "runs" / folder,
         files=("run.json", "audit.json"), seconds=seconds, gigabytes=gigabytes, needs=needs)
 
