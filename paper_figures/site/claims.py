@@ -49,6 +49,8 @@ LONG = 30
 """Lines from which a statement of the kernel is folded."""
 WIDE = 300
 """Characters of LaTeX from which the parts of a line stand on lines of their own."""
+GAPS = {"aent": " The text at hand has no formulas: quotations have gaps where they stood."}
+"""Of papers whose sentences cannot be quoted whole: the reason."""
 
 
 def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:
@@ -153,7 +155,7 @@ def _sentence(claim: Claim) -> list[str]:
     words = f"> {prose_or_formula(reading.quotation)}\n>\n> " if reading.quotation else ""
     return [f"{words}{place}", "",
             f"*{reading.kind.capitalize()}*: {text(READINGS[reading.kind])}. "
-            f"Scope: {text(claim.scope)}.", ""]
+            f"Scope: {text(claim.scope)}." + (GAPS.get(prefix, "") if words else ""), ""]
 
 
 def _verdict(claim: Claim, record: Mapping[str, Any]) -> list[str]:
@@ -278,21 +280,23 @@ def _kernel(claim: Claim) -> list[str]:
         shown += folded(f"Theorems beside it: {FORMAL}/{beside}",
                         fenced(proof.needs[beside]))
     library = proofs.formal_folder() / "proofs" / "library"
-    return [*lines, shown,
-            "The lemmas that it rests on, each above those that it uses:", "",
-            fenced(lemmas.graph(proof.path, library), "{raw} html"),
-            folded("Their statements", lemmas.statements(proof.path, library)),
-            f"The proof: `{FORMAL}/{proof.own}`.", ""]
+    rests = ["It rests on no lemma.", ""] if len(lemmas.users(proof.path, library)) == 1 else [
+        "The lemmas that it rests on, each above those that it uses:", "",
+        fenced(lemmas.graph(proof.path, library), "{raw} html"),
+        folded("Their statements", lemmas.statements(proof.path, library))]
+    return [*lines, shown, *rests, f"The proof: `{FORMAL}/{proof.own}`.", ""]
 
 
 def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
     """Return how to show that a verdict is wrong: command, file, criterion, and an issue to copy."""
     place, found, reading = file.relative_to(ROOT), record.get("counterexample"), claim.reading
+    words = reading.quotation.replace("&", "")
+    sentence = latex_to_text(f'"{words}" ({reading.place})') if reading.place else "none"
     commands = [f"policy-entropy verify {claim.id} --profile smoke",
                 *([f"policy-entropy prove {claim.id}"] if proofs.proof_file(claim) else [])]
     issue = [
         f"Contest {claim.id}: {latex_to_text(claim.title)}", "",
-        f'Sentence: "{reading.quotation}" ({reading.place})' if reading.place else "Sentence: none",
+        f"Sentence: {sentence}",
         f"Reading: {reading.kind}; scope: {claim.scope}",
         f"Verdict: {record['verdict']}" + (f", at {describe(found)}" if found else ""),
         *(f"Command: {command}" for command in commands), f"File: {place}",

@@ -51,6 +51,13 @@ def _claim(
     return make_refnode(app.builder, node["refdoc"], page, "", shown) if found else None
 
 
+def _without_addresses(app: Sphinx, page: nodes.document) -> None:
+    """Leave ``pass@1024`` as words: docutils takes it for somebody's address."""
+    for node in list(page.findall(nodes.reference)):
+        if node.get("refuri", "").startswith("mailto:"):
+            node.replace_self(node.children)
+
+
 def _leave_the_environment(app: Sphinx, page: nodes.document) -> None:
     """Have a page's nodes belong to it: MyST leaves those of docstrings in a document of their own.
 
@@ -73,6 +80,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", _without_a_type, priority=400)
     app.connect("autodoc-process-signature", _without_objects)
     app.connect("doctree-read", _without_long_values)
+    app.connect("doctree-read", _without_addresses)
     app.connect("doctree-read", _leave_the_environment)
     app.connect("missing-reference", _claim)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
