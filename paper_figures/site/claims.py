@@ -216,7 +216,10 @@ def _given(field: Parameter) -> str:
     words = text(field.name.replace("_", " "))
     if field.kind == "mask":
         return f"{words} answers {formula(symbol)}" + (" (not empty)" if field.nonempty else "")
-    return f"{words} {formula(low + symbol + high)}" if low or high or field.name in SYMBOLS else words
+    bounded = formula(low + symbol + high)
+    if field.name in SYMBOLS:
+        return f"{words} {bounded}"
+    return bounded if low or high else words  # whose symbol is its name: "beta 0 < beta" would say it twice
 
 
 def _statement(statement: Statement) -> list[str]:
@@ -290,8 +293,8 @@ def _kernel(claim: Claim) -> list[str]:
 def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
     """Return how to show that a verdict is wrong: command, file, criterion, and an issue to copy."""
     place, found, reading = file.relative_to(ROOT), record.get("counterexample"), claim.reading
-    words = reading.quotation.replace("&", "")
-    sentence = latex_to_text(f'"{words}" ({reading.place})') if reading.place else "none"
+    words = [f'"{reading.quotation.replace("&", "")}"'] if reading.quotation else []
+    sentence = latex_to_text(" ".join([*words, f"({reading.place})"])) if reading.place else "none"
     commands = [f"policy-entropy verify {claim.id} --profile smoke",
                 *([f"policy-entropy prove {claim.id}"] if proofs.proof_file(claim) else [])]
     issue = [

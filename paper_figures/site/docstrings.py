@@ -27,6 +27,25 @@ def _without_a_type(
         lines.insert(0, "\\ ")
 
 
+def _with_commands_as_lines(
+    app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
+) -> None:
+    """Set the commands of ``examples:`` a line each: they would flow together as prose."""
+    if "examples:" in lines:
+        start = lines.index("examples:") + 1
+        end = next((i for i in range(start, len(lines)) if not lines[i].startswith(" ")), len(lines))
+        lines[start - 1:end] = ["Examples:", "    .. code-block:: bash", "",
+                                *(f"      {line}" for line in lines[start:end])]
+
+
+def _without_what_python_says(
+    app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
+) -> None:
+    """Drop the docstring that a named tuple gives its fields: they would all have the same."""
+    if lines and lines[0].startswith("Alias for field number"):
+        lines.clear()
+
+
 def _without_objects(
     app: Sphinx, what: str, name: str, value: object, options: object, signature: str | None,
     returned: str,
@@ -40,6 +59,13 @@ def _without_long_values(app: Sphinx, page: nodes.document) -> None:
     for node in list(page.findall(addnodes.desc_annotation)):
         if len(node.astext()) > LONG or re.search(r"<[^<>]", node.astext()):
             node.parent.remove(node)
+
+
+def _without_the_base_of_all(app: Sphinx, page: nodes.document) -> None:
+    """Drop the line *Bases: object*, which every class would have."""
+    for line in list(page.findall(nodes.paragraph)):
+        if line.astext() == "Bases: object":
+            line.parent.remove(line)
 
 
 def _claim(
@@ -77,9 +103,12 @@ def _import_once(app: Sphinx) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register what is done before napoleon, and what spares time and space."""
     app.connect("builder-inited", _import_once)
+    app.connect("autodoc-process-docstring", _without_what_python_says, priority=300)
+    app.connect("autodoc-process-docstring", _with_commands_as_lines, priority=300)
     app.connect("autodoc-process-docstring", _without_a_type, priority=400)
     app.connect("autodoc-process-signature", _without_objects)
     app.connect("doctree-read", _without_long_values)
+    app.connect("doctree-read", _without_the_base_of_all)
     app.connect("doctree-read", _without_addresses)
     app.connect("doctree-read", _leave_the_environment)
     app.connect("missing-reference", _claim)

@@ -26,6 +26,7 @@ REPLACEMENTS = (
     (re.compile(r"\\sqrt\s*([A-Za-z0-9])"), r"\\sqrt{\1}"),
     (re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![a-zA-Z])"), ""),
     (re.compile(r"\\dots(?![a-zA-Z])"), r"\\ldots"),
+    (re.compile(r"\\mathit\{(alpha|beta|gamma|delta|kappa|rho|tau|omega)\}"), r"\\\1"),
 )
 NAME = re.compile(r"\\(?:mathrm|operatorname)\{([^{}]*\\,[^{}]*)\}")
 """A name of several words, between which docutils would print the space's command."""
