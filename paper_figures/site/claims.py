@@ -151,10 +151,12 @@ def _sentence(claim: Claim) -> list[str]:
     """Return what the source has, where, and how our statement is related to it."""
     reading, prefix = claim.reading, claim.id.split(".")[0]
     paper = SOURCES.get(prefix, (prefix, prefix))
-    place = f"{link(paper[0], f'papers/{prefix}')}, {text(reading.place or claim.source)}"
+    where = (reading.place or claim.source).removeprefix("ours: ")
+    place = f"{link(paper[0], f'papers/{prefix}')}, {text(where)}"
     words = f"> {prose_or_formula(reading.quotation)}\n>\n> " if reading.quotation else ""
+    meaning = READINGS[reading.kind] if words else READINGS[reading.kind].partition("; words that")[0]
     return [f"{words}{place}", "",
-            f"*{reading.kind.capitalize()}*: {text(READINGS[reading.kind])}. "
+            f"*{reading.kind.capitalize()}*: {text(meaning)}. "
             f"Scope: {text(claim.scope)}." + (GAPS.get(prefix, "") if words else ""), ""]
 
 
@@ -219,7 +221,7 @@ def _given(field: Parameter) -> str:
     bounded = formula(low + symbol + high)
     if field.name in SYMBOLS:
         return f"{words} {bounded}"
-    return bounded if low or high else words  # whose symbol is its name: "beta 0 < beta" would say it twice
+    return bounded if low or high else words  # its symbol is its name, which would stand there twice
 
 
 def _statement(statement: Statement) -> list[str]:

@@ -32,13 +32,17 @@ NAME = re.compile(r"\\(?:mathrm|operatorname)\{([^{}]*\\,[^{}]*)\}")
 """A name of several words, between which docutils would print the space's command."""
 ITALIC = re.compile(r"<mrow>((?:<mi>[\U0001d434-\U0001d467ℎ_]</mi>|<mn>\d+</mn>)+)</mrow>")
 """A name in italics, which docutils sets letter by letter, its figures apart."""
+ACCENT = re.compile(r"<munderover>(<mi[^>]*>[^<]*</mi>)((?:(?!<munderover>).)*?)"
+                    r'(<mo stretchy="false">[~ˉˆ˙]</mo>)</munderover>')
+"""A letter with accent and index, which docutils sets below the letter."""
 APPLIED = "<mo>&ApplyFunction;</mo>"
 LETTERS = (r"\\(?:alpha|beta|gamma|delta|(?:var)?epsilon|eta|theta|kappa|lambda|mu|nu|pi|rho|sigma|tau|"
            r"(?:var)?phi|psi|omega|nabla|partial|ell|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega)")
 BESIDE = re.compile(
     rf"({LETTERS}|(?<![\\a-zA-Z])[A-Za-z]|[\d}}\])'*]) *"
     r"(?=\\(?:operatorname|log|exp|max|min|sup|inf|lim)(?![a-zA-Z]))")
-"""What stands before the name of an operator, from which TeX keeps it apart."""
+APPLIED_NAME = re.compile(r"(\\operatorname\{[A-Za-z]+\}) *(?=[A-Za-z]|\\(?!left|big|[,!;: ]))")
+"""What stands before the name of an operator, and the name before its argument: TeX keeps them apart."""
 PRODUCT = re.compile(r'(<mi class="name">[^<]*</mi>)<mspace width="0.1667em"></mspace>')
 """A name and the space behind it, which must be wider than that between two letters."""
 BEHIND, BEFORE = re.compile(r"^\S{1,4}(?=\s|$)"), re.compile(r"(?:(?<=\s)|^)\S{1,4}$")
@@ -51,7 +55,7 @@ def formula(latex: str) -> str:
     Raises:
         ValueError: LaTeX that docutils does not know.
     """
-    source = BESIDE.sub(r"\1\\,", latex)
+    source = APPLIED_NAME.sub(r"\1\\,", BESIDE.sub(r"\1\\,", latex))
     source = NAME.sub(lambda name: rf"\text{{{name[1]}}}".replace(r"\,", " "), source)
     for pattern, replacement in REPLACEMENTS:
         source = pattern.sub(replacement, source)
@@ -66,6 +70,7 @@ def formula(latex: str) -> str:
                   r'<mo lspace="0" rspace="0" stretchy="false">\1</mo>', body)
     body = ITALIC.sub(lambda name: '<mi class="name">' + unicodedata.normalize(
         "NFKC", re.sub("<[^>]+>", "", name[1])) + "</mi>", body)
+    body = ACCENT.sub(r'<msub><mover accent="true">\1\3</mover>\2</msub>', body)
     body = PRODUCT.sub(r'\1<mspace width="0.3em"></mspace>', body)
     # MathML leaves to its writer the space of log x, which log(x) does not have.
     body = body.replace(f"{APPLIED}<mo", "<mo").replace(APPLIED, '<mspace width="0.17em"/>')
