@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -49,6 +50,8 @@ LONG = 30
 """Lines from which a statement of the kernel is folded."""
 WIDE = 300
 """Characters of LaTeX from which the parts of a line stand on lines of their own."""
+FLOAT = re.compile(r"\\t?frac\{(\d{12,})\}\{(\d{12,})\}")
+"""The exact fraction of a float, which nobody reads as one."""
 GAPS = {"aent": " The text at hand has no formulas: quotations have gaps where they stood."}
 """Of papers whose sentences cannot be quoted whole: the reason."""
 
@@ -225,10 +228,17 @@ def _given(field: Parameter) -> str:
 
 
 def _statement(statement: Statement) -> list[str]:
-    lines = [part for line in formula_text(statement.formula).splitlines()
+    lines = [part for line in FLOAT.sub(_power_of_ten, formula_text(statement.formula)).splitlines()
              for part in (line.split(r",\quad ") if len(line) > WIDE else [line])]
-    return [text(statement.latex), "", "The formula, generated from what is searched and proved:", "",
+    return [text(statement.latex.replace(r"\&", "&")), "", "The formula, generated from what is searched and proved:", "",
             displayed(lines)]
+
+
+def _power_of_ten(found: re.Match[str]) -> str:
+    """Return a float that stands as its exact fraction as it was written, such as ``10^{-6}``."""
+    digits, _, power = f"{int(found[1]) / int(found[2]):e}".partition("e")
+    factor = f"{float(digits):g}"
+    return ("" if factor == "1" else rf"{factor} \cdot ") + f"10^{{{int(power)}}}"
 
 
 def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
