@@ -108,7 +108,7 @@ def _index(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]) 
         "# All statements", "",
         f"{len(claims)} statements of the papers and of this project, each with a verdict that "
         "follows from its evidence. Type to filter: a paper, a theorem, a word, a verdict.", "",
-        table(("claim", "what it says", "verdict", "where it stands"), rows, css="filterable"),
+        table(("claim", "what it says", "verdict", "where it stands"), rows, css="filterable stacked"),
         "## What the verdicts mean", "",
         table(("verdict", "meaning"), [(b, text(m)) for b, m in meanings]),
     ])
@@ -230,8 +230,8 @@ def _given(field: Parameter) -> str:
 def _statement(statement: Statement) -> list[str]:
     lines = [part for line in FLOAT.sub(_power_of_ten, formula_text(statement.formula)).splitlines()
              for part in (line.split(r",\quad ") if len(line) > WIDE else [line])]
-    return [text(statement.latex.replace(r"\&", "&")), "", "The formula, generated from what is searched and proved:", "",
-            displayed(lines)]
+    return [text(statement.latex.replace(r"\&", "&")), "",
+            "The formula, generated from what is searched and proved:", "", displayed(lines)]
 
 
 def _power_of_ten(found: re.Match[str]) -> str:

@@ -68,6 +68,13 @@ def _without_the_base_of_all(app: Sphinx, page: nodes.document) -> None:
             line.parent.remove(line)
 
 
+def _with_dashes(app: Sphinx, page: nodes.document) -> None:
+    """Set a dash between a parameter and its meaning, where Sphinx has two hyphens."""
+    for words in list(page.findall(nodes.Text)):
+        if words == " -- ":
+            words.parent.replace(words, nodes.Text(" – "))
+
+
 def _claim(
     app: Sphinx, env: BuildEnvironment, node: nodes.Element, shown: nodes.TextElement
 ) -> nodes.reference | None:
@@ -109,6 +116,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-signature", _without_objects)
     app.connect("doctree-read", _without_long_values)
     app.connect("doctree-read", _without_the_base_of_all)
+    app.connect("doctree-read", _with_dashes)
     app.connect("doctree-read", _without_addresses)
     app.connect("doctree-read", _leave_the_environment)
     app.connect("missing-reference", _claim)

@@ -45,7 +45,7 @@ APPLIED_NAME = re.compile(r"(\\operatorname\{[A-Za-z]+\}) *(?=[A-Za-z]|\\(?!left
 """What stands before the name of an operator, and the name before its argument: TeX keeps them apart."""
 PRODUCT = re.compile(r'(<mi class="name">[^<]*</mi>)<mspace width="0.1667em"></mspace>')
 """A name and the space behind it, which must be wider than that between two letters."""
-BEHIND, BEFORE = re.compile(r"^\S{1,4}(?=\s|$)"), re.compile(r"(?:(?<=\s)|^)\S{1,4}$")
+BEHIND, BEFORE = re.compile(r"^\S{1,4}(?=\s|\Z)"), re.compile(r"(?:(?<=\s)|^)\S{1,4}\Z")
 """Characters beside a formula, such as a comma: browsers would break the line between them."""
 
 
