@@ -27,6 +27,18 @@ document.addEventListener("DOMContentLoaded", () => {
       }
     });
   }
+  // On a phone the rows of these wide tables are stacked: each cell stands below the last, with its column's name.
+  for (const table of document.querySelectorAll(
+    "#the-ledger-of-claims table, #what-becomes-of-trl-s-options table, table.losses")) {
+    const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+    table.classList.add("stacked");
+    for (const row of table.tBodies[0].rows) {
+      for (const cell of row.cells) {
+        const name = heads[cell.cellIndex];
+        if (cell.cellIndex && name && cell.textContent.trim()) cell.dataset.name = name;
+      }
+    }
+  }
   // A name breaks behind its dots, underscores and the like, not within a word. Digits, and a file's
   // ending, stay with what is before them.
   const part = /(?<=_)(?=[^_])|(?<=\.)(?=[A-Za-z_]{3})/, piece = /(?<=[/,=:([{])(?=[^/,=:\]})])/;

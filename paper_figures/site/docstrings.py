@@ -38,6 +38,15 @@ def _with_commands_as_lines(
                                 *(f"      {line}" for line in lines[start:end])]
 
 
+def _without_a_type_of_what_is_returned(
+    app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
+) -> None:
+    """Open with a colon what is returned: napoleon takes words before its first colon for a type."""
+    for place in range(1, len(lines)):
+        if lines[place - 1] == "Returns:":
+            lines[place] = re.sub(r"^( +)(?=.*:)", r"\1: ", lines[place])
+
+
 def _without_what_python_says(
     app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
 ) -> None:
@@ -51,7 +60,9 @@ def _without_objects(
     returned: str,
 ) -> tuple[str | None, str]:
     """Write a default that is an object as ``...``: what is no Python is not set as a signature."""
-    return signature and re.sub(r"= ?<(?:[^<>]|<[^<>]*>)*>", "= ...", signature), returned
+    named = re.compile(r"TypeAliasForwardRef\('([\w.]+)'\)")  # a type of conf.py within another one
+    shown = signature and re.sub(r"= ?<(?:[^<>]|<[^<>]*>)*>", "= ...", named.sub(r"\1", signature))
+    return shown, returned and named.sub(r"\1", returned)
 
 
 def _without_long_values(app: Sphinx, page: nodes.document) -> None:
@@ -112,6 +123,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _import_once)
     app.connect("autodoc-process-docstring", _without_what_python_says, priority=300)
     app.connect("autodoc-process-docstring", _with_commands_as_lines, priority=300)
+    app.connect("autodoc-process-docstring", _without_a_type_of_what_is_returned, priority=300)
     app.connect("autodoc-process-docstring", _without_a_type, priority=400)
     app.connect("autodoc-process-signature", _without_objects)
     app.connect("doctree-read", _without_long_values)

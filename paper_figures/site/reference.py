@@ -51,7 +51,7 @@ def pages(names: Iterable[str]) -> dict[str, str]:
         rows = [(f"[{text(name)}](#{_label(name)})", text(_headline(name)))
                 for name in chosen if name.split(".")[0] == room]
         parts += [f"## {text(room)}", "", table(("module", "what it is"), rows, (2, 4),
-                        css="filterable")] if rows else []
+                        css="filterable stacked")] if rows else []
     written = {f"reference/{package}": orphan(_page(package, modules))
                for package, modules in packages.items()}
     return {**written, "reference/index": "\n".join(parts)}

@@ -66,7 +66,7 @@ def _page(name: str) -> str:
             ("TRL", text(kind().needs.listing or "yes")),
             ("verl", text(_hosted_by(verl_plugin, name))),
             ("SkyRL", text(_hosted_by(skyrl_plugin, name))),
-        ]),
+        ], css="runs"),
         _compared(name),
         f"The words are explained in {link('the back ends', 'engines')}. It reads "
         + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
