@@ -41,8 +41,7 @@ LETTERS = (r"\\(?:alpha|beta|gamma|delta|(?:var)?epsilon|eta|theta|kappa|lambda|
 BESIDE = re.compile(
     rf"({LETTERS}|(?<![\\a-zA-Z])[A-Za-z]|[\d}}\])'*]) *"
     r"(?=\\(?:operatorname|log|exp|max|min|sup|inf|lim)(?![a-zA-Z]))")
-APPLIED_NAME = re.compile(r"(\\operatorname\{[A-Za-z]+\}) *(?=[A-Za-z]|\\(?!left|big|[,!;: ]))")
-"""What stands before the name of an operator, and the name before its argument: TeX keeps them apart."""
+"""What stands before the name of an operator, from which TeX keeps it apart."""
 PRODUCT = re.compile(r'(<mi class="name">[^<]*</mi>)<mspace width="0.1667em"></mspace>')
 """A name and the space behind it, which must be wider than that between two letters."""
 BEHIND, BEFORE = re.compile(r"^\S{1,4}(?=\s|\Z)"), re.compile(r"(?:(?<=\s)|^)\S{1,4}\Z")
@@ -55,7 +54,7 @@ def formula(latex: str) -> str:
     Raises:
         ValueError: LaTeX that docutils does not know.
     """
-    source = APPLIED_NAME.sub(r"\1\\,", BESIDE.sub(r"\1\\,", latex))
+    source = BESIDE.sub(r"\1\\,", latex)
     source = NAME.sub(lambda name: rf"\text{{{name[1]}}}".replace(r"\,", " "), source)
     for pattern, replacement in REPLACEMENTS:
         source = pattern.sub(replacement, source)
