@@ -18,6 +18,7 @@ Name = Literal[
     "no signal", "held-out apart", "clipping", "kl", "mismatch", "schedule", "prompt order", "restart",
     "nothing learned", "not finite", "not enough",
 ]
+"""The name of a finding."""
 NAMES: tuple[Name, ...] = get_args(Name)
 FOUND = 1
 """The exit status of a command where a finding of --fail-on is there; a log that cannot be read has 2."""

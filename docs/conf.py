@@ -22,12 +22,16 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
+# By its name a type of thirty words is one word.
+autodoc_type_aliases = {"Name": "diagnosis.findings.Name",
+                        "Quantity": "entropy_theory.training_logs.names.Quantity"}
 python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 napoleon_use_ivar = True  # else a field's own docstring would be a second description of it
 toc_object_entries = False
 # In a docstring `NAME` is code, and leads to what has this name.
 default_role = "py:obj"
+smartquotes_action = "qe"  # --option is no dash
 highlight_language = "text"  # of blocks that name none: formulas, not Python
 
 linkcheck_ignore = ["(?!https?://)"]  # links within the site lead to pages, which a test looks for

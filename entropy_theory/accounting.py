@@ -87,7 +87,7 @@ def along_path(
 
     Raises:
         ValueError: a share, a rounding or a number of points out of range, or a change that is not
-        finite.
+            finite.
     """
     if not (share > 0 and rounding >= 0 and most_points >= 2):
         raise ValueError(

@@ -185,7 +185,7 @@ def compare(
 
     Raises:
         ValueError: no step, or a value that is not finite or beyond 1e100 in magnitude. Values below
-        1e-100 count as 0: squares would vanish.
+            1e-100 count as 0, since their squares would vanish.
     """
     columns = {
         "coefficients": np.asarray(coefficients, dtype=float),

@@ -27,11 +27,30 @@ document.addEventListener("DOMContentLoaded", () => {
       }
     });
   }
-  // A name at the head of a part breaks behind its dots and underscores only.
-  for (const title of document.querySelectorAll("h1, h2, .sig-prename .pre")) {
-    const parts = title.firstChild.textContent.split(/(?<=[._])/);
-    if (parts.length > 1) {
-      title.firstChild.replaceWith(...parts.flatMap((part) => [part, document.createElement("wbr")]));
+  // On a phone the rows of these wide tables are stacked: each cell stands below the last, with its column's name.
+  for (const table of document.querySelectorAll(
+    "#the-ledger-of-claims table, #what-becomes-of-trl-s-options table, table.losses")) {
+    const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
+    table.classList.add("stacked");
+    for (const row of table.tBodies[0].rows) {
+      for (const cell of row.cells) {
+        const name = heads[cell.cellIndex];
+        if (cell.cellIndex && name && cell.textContent.trim()) cell.dataset.name = name;
+      }
+    }
+  }
+  // A name breaks behind its dots, underscores and the like, not within a word. Digits, and a file's
+  // ending, stay with what is before them.
+  const part = /(?<=_)(?=[^_])|(?<=\.)(?=[A-Za-z_]{3})/, piece = /(?<=[/,=:([{])(?=[^/,=:\]})])/;
+  const breaks = { H1: part, H2: part, SUMMARY: /(?<=[/_])/, SPAN: new RegExp(`${part.source}|${piece.source}`) };
+  for (const name of document.querySelectorAll("h1, h2, summary, .sig-prename .pre, :not(pre) > code > .pre")) {
+    const words = name.firstChild?.nodeValue ?? "";
+    name.classList.toggle("flag", words.startsWith("-") && words.length < 40);
+    const parts = words.split(breaks[name.tagName]);
+    if (parts.length > 1 && (name.tagName !== "SPAN" || words.length > 12)) {
+      name.firstChild.replaceWith(
+        ...parts.flatMap((one, i) => (i ? [document.createElement("wbr"), one] : [one])));
+      name.parentElement.classList.toggle("long", words.length > 30);
     }
   }
 

@@ -1,5 +1,7 @@
 """The runs of some logs: each quantity that was found, by step, with the column that it is from.
 
+::
+
     (run,) = read(["console.log"])
     run.series["entropy"].step, run.series["entropy"].value, run.notes
 """

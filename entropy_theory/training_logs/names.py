@@ -18,6 +18,7 @@ Quantity = Literal[
     "mixed_groups", "entropy_coefficient", "loss", "entropy_change", "part_gradient", "part_clipping",
     "part_momentum", "part_weight_decay", "part_rounding", "part_right", "part_wrong",
 ]
+"""A quantity of a training log, by the name that this package gives it."""
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 MEANING: Mapping[Quantity, str] = {
     "entropy": "mean entropy per token, nats",

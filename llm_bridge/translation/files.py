@@ -1,5 +1,7 @@
 """Reads a recipe's file as flat options: YAML, TOML, JSON, or a script that calls an engine.
 
+::
+
     python3 -m verl.trainer.main_ppo algorithm.gamma=1    algorithm.gamma: 1
     python3 train.py --eps-clip 0.2 --use-kl-loss         eps_clip: 0.2, use_kl_loss: True
 """

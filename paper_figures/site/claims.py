@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -49,6 +50,10 @@ LONG = 30
 """Lines from which a statement of the kernel is folded."""
 WIDE = 300
 """Characters of LaTeX from which the parts of a line stand on lines of their own."""
+FLOAT = re.compile(r"\\t?frac\{(\d{12,})\}\{(\d{12,})\}")
+"""The exact fraction of a float, which nobody reads as one."""
+GAPS = {"aent": " The text at hand has no formulas: quotations have gaps where they stood."}
+"""Of papers whose sentences cannot be quoted whole: the reason."""
 
 
 def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:
@@ -103,7 +108,7 @@ def _index(claims: Mapping[str, Claim], found: Mapping[str, Mapping[str, Any]]) 
         "# All statements", "",
         f"{len(claims)} statements of the papers and of this project, each with a verdict that "
         "follows from its evidence. Type to filter: a paper, a theorem, a word, a verdict.", "",
-        table(("claim", "what it says", "verdict", "where it stands"), rows, css="filterable"),
+        table(("claim", "what it says", "verdict", "where it stands"), rows, css="filterable stacked"),
         "## What the verdicts mean", "",
         table(("verdict", "meaning"), [(b, text(m)) for b, m in meanings]),
     ])
@@ -149,11 +154,13 @@ def _sentence(claim: Claim) -> list[str]:
     """Return what the source has, where, and how our statement is related to it."""
     reading, prefix = claim.reading, claim.id.split(".")[0]
     paper = SOURCES.get(prefix, (prefix, prefix))
-    place = f"{link(paper[0], f'papers/{prefix}')}, {text(reading.place or claim.source)}"
+    where = (reading.place or claim.source).removeprefix("ours: ")
+    place = f"{link(paper[0], f'papers/{prefix}')}, {text(where)}"
     words = f"> {prose_or_formula(reading.quotation)}\n>\n> " if reading.quotation else ""
+    meaning = READINGS[reading.kind] if words else READINGS[reading.kind].partition("; words that")[0]
     return [f"{words}{place}", "",
-            f"*{reading.kind.capitalize()}*: {text(READINGS[reading.kind])}. "
-            f"Scope: {text(claim.scope)}.", ""]
+            f"*{reading.kind.capitalize()}*: {text(meaning)}. "
+            f"Scope: {text(claim.scope)}." + (GAPS.get(prefix, "") if words else ""), ""]
 
 
 def _verdict(claim: Claim, record: Mapping[str, Any]) -> list[str]:
@@ -214,14 +221,24 @@ def _given(field: Parameter) -> str:
     words = text(field.name.replace("_", " "))
     if field.kind == "mask":
         return f"{words} answers {formula(symbol)}" + (" (not empty)" if field.nonempty else "")
-    return f"{words} {formula(low + symbol + high)}" if low or high or field.name in SYMBOLS else words
+    bounded = formula(low + symbol + high)
+    if field.name in SYMBOLS:
+        return f"{words} {bounded}"
+    return bounded if low or high else words  # its symbol is its name, which would stand there twice
 
 
 def _statement(statement: Statement) -> list[str]:
-    lines = [part for line in formula_text(statement.formula).splitlines()
+    lines = [part for line in FLOAT.sub(_power_of_ten, formula_text(statement.formula)).splitlines()
              for part in (line.split(r",\quad ") if len(line) > WIDE else [line])]
-    return [text(statement.latex), "", "The formula, generated from what is searched and proved:", "",
-            displayed(lines)]
+    return [text(statement.latex.replace(r"\&", "&")), "",
+            "The formula, generated from what is searched and proved:", "", displayed(lines)]
+
+
+def _power_of_ten(found: re.Match[str]) -> str:
+    """Return a float that stands as its exact fraction as it was written, such as ``10^{-6}``."""
+    digits, _, power = f"{int(found[1]) / int(found[2]):e}".partition("e")
+    factor = f"{float(digits):g}"
+    return ("" if factor == "1" else rf"{factor} \cdot ") + f"10^{{{int(power)}}}"
 
 
 def _counterexample(claim: Claim, found: dict[str, Any] | None) -> list[str]:
@@ -278,21 +295,23 @@ def _kernel(claim: Claim) -> list[str]:
         shown += folded(f"Theorems beside it: {FORMAL}/{beside}",
                         fenced(proof.needs[beside]))
     library = proofs.formal_folder() / "proofs" / "library"
-    return [*lines, shown,
-            "The lemmas that it rests on, each above those that it uses:", "",
-            fenced(lemmas.graph(proof.path, library), "{raw} html"),
-            folded("Their statements", lemmas.statements(proof.path, library)),
-            f"The proof: `{FORMAL}/{proof.own}`.", ""]
+    rests = ["It rests on no lemma.", ""] if len(lemmas.users(proof.path, library)) == 1 else [
+        "The lemmas that it rests on, each above those that it uses:", "",
+        fenced(lemmas.graph(proof.path, library), "{raw} html"),
+        folded("Their statements", lemmas.statements(proof.path, library))]
+    return [*lines, shown, *rests, f"The proof: `{FORMAL}/{proof.own}`.", ""]
 
 
 def _contest(claim: Claim, record: Mapping[str, Any], file: Path) -> list[str]:
     """Return how to show that a verdict is wrong: command, file, criterion, and an issue to copy."""
     place, found, reading = file.relative_to(ROOT), record.get("counterexample"), claim.reading
+    words = [f'"{reading.quotation.replace("&", "")}"'] if reading.quotation else []
+    sentence = latex_to_text(" ".join([*words, f"({reading.place})"])) if reading.place else "none"
     commands = [f"policy-entropy verify {claim.id} --profile smoke",
                 *([f"policy-entropy prove {claim.id}"] if proofs.proof_file(claim) else [])]
     issue = [
         f"Contest {claim.id}: {latex_to_text(claim.title)}", "",
-        f'Sentence: "{reading.quotation}" ({reading.place})' if reading.place else "Sentence: none",
+        f"Sentence: {sentence}",
         f"Reading: {reading.kind}; scope: {claim.scope}",
         f"Verdict: {record['verdict']}" + (f", at {describe(found)}" if found else ""),
         *(f"Command: {command}" for command in commands), f"File: {place}",

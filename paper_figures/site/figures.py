@@ -133,7 +133,8 @@ def _gallery(groups: Sequence[Mapping[str, Any]], made: Mapping[str, Sequence[st
             picture = (f"```{{image}} /pictures/{name}-panel.png\n:alt: {figure['title']}\n"
                        f":target: {name}.html\n```" if f"{name}-panel.png" in made[name] else "")
             parts += ["::::{container} card", picture, "", link(figure["label"], figure_page(name)),
-                      badges(figure), "", text(figure["title"]), "",
+                      badges(figure), "",
+                      *([text(figure["title"]), ""] if figure["title"] != figure["label"] else []),
                       *_findings(figure),
                       *([_criteria(figure)] if figure["criteria"] and not figure["headline"] else []),
                       *([] if figure["problem"] else [f"[contest this]({name}.md#contest-this)"]), "::::"]

@@ -36,8 +36,7 @@ ABOUT = {
     "entropy-mechanism": "*The Entropy Mechanism of Reinforcement Learning for Reasoning Language "
                          "Models*, [arXiv 2505.22617](https://arxiv.org/abs/2505.22617).",
     "aent": "*On Entropy Control in LLM-RL Algorithms*, "
-            "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493). The text at hand has lost its "
-            "formulas: quotations have gaps where they stood.",
+            "[arXiv 2509.03493](https://arxiv.org/abs/2509.03493)." + claim_pages.GAPS["aent"],
     "later-work": "Single sentences of later papers, mostly of abstracts, made precise for one tabular "
                   "state. The texts of QAE and CE-GPPO were at hand, other papers' theorems were not.",
     "extension": "What this project adds: what holds instead, and what the papers leave open.",

@@ -51,10 +51,16 @@ def pages(names: Iterable[str]) -> dict[str, str]:
         rows = [(f"[{text(name)}](#{_label(name)})", text(_headline(name)))
                 for name in chosen if name.split(".")[0] == room]
         parts += [f"## {text(room)}", "", table(("module", "what it is"), rows, (2, 4),
-                        css="filterable")] if rows else []
-    written = {f"reference/{package}": orphan("\n".join([f"# {text(package)}\n", *map(_module, modules)]))
+                        css="filterable stacked")] if rows else []
+    written = {f"reference/{package}": orphan(_page(package, modules))
                for package, modules in packages.items()}
     return {**written, "reference/index": "\n".join(parts)}
+
+
+def _page(package: str, modules: list[str]) -> str:
+    """Return the page of a package: its own docstring and members, then each module below it."""
+    own = _module(package, "#") if package in modules else f"# {text(package)}\n"
+    return "\n".join([own, *(_module(name, "##") for name in modules if name != package)])
 
 
 def _label(name: str) -> str:
@@ -72,8 +78,8 @@ def _file(name: str) -> Path:
     return Path(spec.origin)
 
 
-def _module(name: str) -> str:
-    head = f"({_label(name)})=\n## {text(name)}\n\n"
+def _module(name: str, heading: str) -> str:
+    head = f"({_label(name)})=\n{heading} {text(name)}\n\n"
     try:
         importlib.import_module(name)
     except ModuleNotFoundError as error:

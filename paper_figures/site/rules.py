@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -47,7 +48,8 @@ def _page(name: str) -> str:
         fenced(f'update_rules.get("{name}")\npolicy-entropy train --rule {name}', "text"),
         "## The formula, and where it comes from", "", documented(kind.__module__),
         "## Options", "",
-        table(("option", "default", "meaning"), rows, (2, 2, 6)) or "It has none.", "",
+        table(("option", "default", "meaning"), rows, (2, 2, 6), css="stacked options")
+        or "It has none.", "",
         "## What it does to entropy", "",
         f"First order, on policy: {loss_map.first_order(name)}.", "", _in_the_panel(name), "",
         f"To first order, an expected step {text(effect(kind))}. The policies are those of "
@@ -59,7 +61,7 @@ def _page(name: str) -> str:
             ("TRL", text(kind().needs.listing or "yes")),
             ("verl", text(_hosted_by(verl_plugin, name))),
             ("SkyRL", text(_hosted_by(skyrl_plugin, name))),
-        ]),
+        ], css="runs"),
         _compared(name),
         f"The words are explained in {link('the back ends', 'engines')}. It reads "
         + (f"the columns {', '.join(f'`{c}`' for c in required)} beside rewards and log-probabilities."
@@ -83,14 +85,15 @@ def _compared(name: str) -> str:
         (row.engine, f"`{row.function}`",
          ", ".join(f"`{key}={value}`" for key, value in row.options.items()) or "–",
          link(row.departure, "losses") if row.departure else "none")
-        for row in record.rows() if name in row.names], (1, 2, 4, 2), css="filterable")
+        for row in record.rows() if name in row.names], (1, 2, 4, 2),
+        css="filterable stacked options compared")
 
 
 def _hosted_by(plugin: ModuleType, name: str) -> str:
     try:
         plugin.make_rule(name, {})
     except ValueError as error:
-        return str(error)
+        return re.sub(r"\b[a-z_]+(?:\.\w+){2,}", r"`\g<0>`", str(error))  # code, which breaks at its dots
     return "yes"
 
 

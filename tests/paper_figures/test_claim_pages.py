@@ -165,6 +165,26 @@ def test_a_papers_page_has_each_of_its_claims_once(written):
     assert papers.SENTENCES.keys() == {i.split(".")[0] for i in CLAIMS} - {"extension", "later-work"}
 
 
+def test_a_claims_page_says_nothing_twice_and_leaves_no_source(written):
+    """*Ours, ours: ...*; *a 0 < a*; words that are quoted where none are; LaTeX in a text to copy."""
+    for claim_id, claim in CLAIMS.items():
+        top, _, issue = written[f"claims/{claim_id}"].partition("## Contest this")
+        assert ", ours: " not in top.partition("## How it is read")[0], claim_id
+        assert claim.reading.quotation or "words that are quoted" not in top, claim_id
+        assert not re.search(r"\b(\w+) \{math\}`(?:0 <|0 \\le) \1`", top), claim_id
+        assert not re.search(r"frac\{\d{12}", top), claim_id
+        sentence, = re.findall(r"^Sentence: (.*)$", issue, re.MULTILINE)
+        assert '""' not in sentence, claim_id
+        assert "$" not in sentence, claim_id
+        assert " & " not in sentence, claim_id
+    assert "Δ H'_k(T)|_(T=1) > 0" in written["claims/aepo.theorem-4.3b"]
+    assert "quotations have gaps" in written["claims/aent.lemma-2"]
+    assert "quotations have gaps" in written["papers/aent"]
+    assert "It rests on no lemma." in written["claims/aepo.rise-then-fall"]
+    assert "PA&HP" in written["claims/later-work.ce-gppo-classes"]
+    assert "10^{-6}" in written["claims/later-work.opefo-reward"]
+
+
 @pytest.mark.parametrize("claim_id", THREE)
 def test_what_contests_a_verdict_runs(written, claim_id, capsys, monkeypatch, tmp_path):
     """A command that is none, or a copy of the claim's file that cannot be checked by itself."""

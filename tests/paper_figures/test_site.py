@@ -28,6 +28,7 @@ from paper_figures.catalog import FIGURES
 from paper_figures.figure import build as build_figure
 from paper_figures.site import (
     building,
+    docstrings,
     figures,
     found,
     logged,
@@ -213,6 +214,46 @@ def test_every_figure_shows_a_claim_and_is_linked_from_it(tmp_path):
             assert there == back == (claim_id in shown), (name, claim_id)
 
 
+@pytest.mark.parametrize(("latex", "made"), [
+    (r"\tilde S_a", '<msub><mover accent="true"><mi>S</mi><mo stretchy="false">~</mo></mover>'),
+    (r"\pi\log\pi", '<mi>π</mi><mspace width="0.1667em"></mspace><mi>log</mi>'),
+    (r"r \operatorname{Var} u", '<mi>r</mi><mspace width="0.1667em"></mspace><mi mathvariant='),
+    (r"x \le \log n", "<mo>≤</mo><mi>log</mi>"),
+    (r"\mathit{most} \, x", '>most</mi><mspace width="0.3em"></mspace><mi>x</mi>'),
+    (r"\mathit{beta}", "<mi>β</mi>"),
+])
+def test_a_formula_is_set_as_tex_sets_it(latex, made):
+    """An index below the letter and its accent; names that run together."""
+    assert made in formula(latex)
+
+
+def test_marks_beside_a_formula_stay_on_its_line(site):
+    """A line that began with a comma; a word before a formula without its space."""
+    page = (site / "claims" / "aepo.theorem-4.3b.html").read_text(encoding="utf-8")
+    assert re.search(r"</math>,</span> ", page)
+    assert not re.search(r'[\w,;:]<span class="math">', page)
+    assert not re.search(r"</math></span>[.,;:)]", page)
+
+
+def test_the_reference_has_one_heading_a_module_and_no_line_that_says_nothing(site):
+    """A heading twice; *Bases: object*; *Alias for field number 0*; hyphens in place of a dash."""
+    for name in ("performance_law", "policy", "token_batch"):
+        page = (site / "reference" / f"entropy_theory.{name}.html").read_text(encoding="utf-8")
+        headings = re.findall(r"<h[12]>([\w.]+)<", page)
+        assert headings, name
+        assert len(headings) == len(set(headings)), name
+        for words in (">object</span></code></p>", "Alias for field number", "</strong> -- ", "mailto:"):
+            assert words not in page, (name, words)
+    assert "</strong> – " in page
+
+
+def test_commands_of_a_docstring_stand_a_line_each():
+    lines = ["Diagnoses.", "", "examples:", "  diagnose a", "  diagnose b --score c", "", "Args:"]
+    docstrings._with_commands_as_lines(None, "function", "", None, None, lines)
+    assert lines == ["Diagnoses.", "", "Examples:", "    .. code-block:: bash", "", "        diagnose a",
+                     "        diagnose b --score c", "", "Args:"]
+
+
 def test_a_fault_ends_the_build(tmp_path):
     """A formula that cannot be set, or a link to nowhere, must not become a page with a hole."""
     shutil.copytree(pages.WRITTEN / "static", tmp_path / "source" / "static")
@@ -317,6 +358,24 @@ def test_pages_open_from_disk_without_an_error(opened):
         page = opened(name, **options)
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
     opened("search", "?q=tempered", **options).wait_for_selector("ul.search li a")
+
+
+def test_names_break_behind_their_marks_alone(opened):
+    """On a phone ``ent|ropy``; in a heading, ``(`` at the end of a line."""
+    page = opened("claims/aepo.theorem-4.3b", viewport={"width": 390, "height": 900})
+    names = "article code > .pre, article h1, article summary"
+    broken = page.eval_on_selector_all(names, """all => all.flatMap(
+        one => [...one.childNodes].filter(part => part.nodeType === 3).map(part => {
+            const range = document.createRange();
+            range.selectNodeContents(part);
+            return [part.textContent, new Set([...range.getClientRects()].map(box => box.top)).size];
+        })).filter(([words, lines]) => lines > 1 && !/[ -]/.test(words)).map(([words]) => words)""")
+    assert not broken
+    assert page.eval_on_selector_all("article code wbr", "all => all.length") > 10
+    assert not page.eval_on_selector_all("pre wbr", "all => all.length")
+    page = opened("rules/grpo", viewport={"width": 390, "height": 900})
+    assert page.eval_on_selector(
+        "table.options", "table => table.scrollWidth - table.parentElement.clientWidth") <= 0
 
 
 def test_what_goes_on_beyond_an_edge_is_shaded_there(opened):
