@@ -226,3 +226,9 @@ def check_whole(place: Path) -> None:
                 xr.load_dataset(path, engine="scipy")
         except Exception as error:
             raise DifferentError(f"{path} is half written: {error!r}") from error
+
+
+def interruptible(*arguments: str) -> list[str]:
+    """Return a command that an interrupt ends; tests in the background start programs that ignore it."""
+    reset = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)"
+    return [sys.executable, "-c", f"{reset}; os.execv(sys.argv[1], sys.argv[1:])", *arguments]

@@ -101,8 +101,19 @@ def digest(kind: type) -> str:
         for node in ast.walk(tree):
             if isinstance(body := getattr(node, "body", None), list):
                 node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
-        found.update(ast.dump(tree).encode())
+        found.update(repr(_plain(tree)).encode())
     return found.hexdigest()[:16]
+
+
+def _plain(node: Any) -> Any:
+    """Return what a syntax tree holds; unlike `ast.dump` it is the same under every version of Python."""
+    if isinstance(node, list):
+        return [_plain(each) for each in node]
+    if not isinstance(node, ast.AST):
+        return node
+    # Versions differ in fields that are empty, and in the kind of a constant.
+    return type(node).__name__, [(name, _plain(value)) for name, value in ast.iter_fields(node)
+                                 if value not in (None, []) or name == "value"]
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -14,6 +14,7 @@ from diagnosis import diagnose
 from diagnosis import live as watching
 from diagnosis.live import Verdicts, watch
 from entropy_theory.training_logs import logs
+from tests.kills import interruptible
 
 
 def run_that_breaks(count=200, at=100, seed=0):
@@ -140,9 +141,8 @@ def test_an_interrupt_ends_it_cleanly(tmp_path):
     log = tmp_path / "run.jsonl"
     write(log, run_that_breaks(60))
     with subprocess.Popen(
-            [sys.executable, "-m", "policy_entropy", "watch", str(log), "--every", "0.1"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+            interruptible(sys.executable, "-m", "policy_entropy", "watch", str(log), "--every", "0.1"),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline().startswith("step 60: ")
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)

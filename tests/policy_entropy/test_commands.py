@@ -21,6 +21,7 @@ from entropy_theory.update_rules import RULES, described
 from entropy_theory.verification import report
 from llm_bridge.data import rewards
 from policy_entropy import __main__ as console
+from tests.kills import interruptible
 
 ROOT = Path(__file__).parents[2]
 
@@ -292,9 +293,8 @@ def test_ctrl_c_in_a_sweep_keeps_what_it_says(tmp_path):
                     '[grid]\nproblem.n_correct = [1, 2, 3, 4, 5, 6]\n')
     arguments = [sys.executable, "-m", "policy_entropy", "sweep", str(path), "--jobs", "1", "--output",
                  str(tmp_path)]
-    process = subprocess.Popen(  # tests in the background are started with interrupts ignored
-        arguments, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    process = subprocess.Popen(
+        interruptible(*arguments), cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
     cells = tmp_path / "slow.cells"
     while process.poll() is None and not list(cells.glob("[!.]*.nc")):
         time.sleep(0.01)
