@@ -302,7 +302,7 @@ class Diagnostics(TrainerCallback):
             return
         if main:
             rows = args.per_device_train_batch_size * args.gradient_accumulation_steps
-            logger.info(accounts.cost(rows))
+            logger.warning(accounts.cost(rows))  # shown where nobody asked for more of the log
 
     def on_pre_optimizer_step(self, *_: Any, **__: Any) -> None:
         """Note the learning rate of the step about to be taken."""

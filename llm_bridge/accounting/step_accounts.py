@@ -172,7 +172,7 @@ class StepAccounts(TrainerCallback, abc.ABC):
         measured = rows if self._choose is None else len(self._choose(torch.ones(rows)))
         size = sum(local(p).numel() * p.element_size() for p in self._trainer.model.parameters()
                    if p.requires_grad) / 2**20
-        told = [f"every {every}. step {passes} of {measured} of {rows} sequences"
+        told = [f"in one step of {every} {passes} of {measured} of {rows} sequences"
                 for every, passes in ((self._every, "three forward and two backward passes"),
                                       (self.forecast_every, "one forward and one backward pass"))
                 if every and (every != self._every or passes.startswith("three"))]

@@ -81,8 +81,9 @@ OPTIONS: dict[str, Option] = {
            "cannot be told from no choice: dapo beside another rule leaves that rule's normalization"),
     **_all(TRANSLATED, "scale_rewards",
            "group divides by the standard deviation over G - 1, without TRL's 1e-4, and none is "
-           "group-centered. No rule divides centered rewards by the deviation of raw ones, so batch is "
-           "refused: reinforce++-baseline is the nearest"),
+           "group-centered. batch is refused: it divides by the deviation of rewards before they are "
+           "centered, so that prompts of unequal difficulty make every step short. "
+           "reinforce++-baseline divides by that of centered rewards"),
     **_all(TRANSLATED, "beta use_bias_correction_kl",
            "the rule reference-kl with estimator k3, or k3-corrected"),
     **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),
@@ -203,7 +204,7 @@ OPTIONS: dict[str, Option] = {
            "the configurations of llm_bridge/accelerate_configs", free=True),
     **_all(PASSED_ON, "parallelism_config",
            "replicas and shards of data reach accelerate, untested; TRL itself refuses cp_size and "
-           "sp_size above 1, and tp_size is refused here: ranks that share a row would each count it",
+           "sp_size above 1 (its pull request 5699), and tp_size is refused here: ranks that share a row would each count it",
            free=True),
     **_all(SUPPORTED, "accelerator_config",
            "without split_batches, dispatch_batches and a num_steps of its own, which are refused",
