@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+import trl
 
 from entropy_theory import update_rules
 from entropy_theory.token_batch import TokenBatch
@@ -24,13 +25,16 @@ from tests.llm_bridge.memory import Tables
 from tests.tolerances import FLOAT64
 
 
-def test_training_is_what_it_is_without(tmp_path):
+@pytest.mark.parametrize("checkpointed", [False, True])
+def test_training_is_what_it_is_without(tmp_path, checkpointed):
     """Bit for bit, on TRL's own scoring with dropout on: no random number more, no gradient changed."""
     weights, logs = [], []
     for watched in (False, True):
         model, tokenizer = loaded_llama(tmp_path / "model", dropout=0.2)
         made = grpo_trainer(tmp_path / "run", model, tokenizer, steps=3, micro_batches=2, tokens=4,
-                            optim="adamw_torch", learning_rate=1e-2)
+                            optim="adamw_torch", learning_rate=1e-2,
+                            config=lambda **given: trl.GRPOConfig(
+                                **given | {"gradient_checkpointing": checkpointed}))
         if watched:
             diagnostics.attach(made, coefficients_every=1, account_every=1, account_tokens=True)
         made.train()
@@ -82,6 +86,8 @@ VOCABULARY = 1009
     ("Llama", {}), ("Llama", {"tie_word_embeddings": True}), ("Gemma2", {"final_logit_softcapping": 2.0}),
     ("Granite", {"logits_scaling": 3.0}), ("Cohere", {"logit_scale": 0.5}),
     ("Qwen3Moe", {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}),
+    ("Mixtral", {"num_local_experts": 4, "num_experts_per_tok": 2}), ("Phi", {}),
+    ("Gemma3", {"final_logit_softcapping": 2.0}),
 ], ids=str)
 def test_no_logits_are_held_that_trl_does_not_hold(tmp_path, monkeypatch, kind, options):
     """Forecasts of both kinds, an account, its tokens: no table over the vocabulary more than stock."""
@@ -90,7 +96,8 @@ def test_no_logits_are_held_that_trl_does_not_hold(tmp_path, monkeypatch, kind, 
     for watched in (False, True):
         torch.manual_seed(0)
         tokenizer = tabular()[1]
-        model = getattr(transformers, f"{kind}ForCausalLM")(getattr(transformers, f"{kind}Config")(
+        config = getattr(transformers, f"{kind}TextConfig", getattr(transformers, f"{kind}Config"))
+        model = getattr(transformers, f"{kind}ForCausalLM")(config(
             vocab_size=VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=1,
             num_attention_heads=2, num_key_value_heads=2, head_dim=8, pad_token_id=0, bos_token_id=1,
             eos_token_id=2, **options))

@@ -34,7 +34,7 @@ def test_an_adapter_is_trained_as_with_logits(tmp_path, monkeypatch):
 
 
 def small(kind, **options):
-    config = getattr(transformers, f"{kind}Config")(
+    config = getattr(transformers, f"{kind}TextConfig", getattr(transformers, f"{kind}Config"))(
         vocab_size=32, hidden_size=16, intermediate_size=32, num_hidden_layers=1,
         num_attention_heads=2, num_key_value_heads=2, head_dim=8, **options,
     )
@@ -66,6 +66,11 @@ FAMILIES = {
     "granite": (lambda: small("Granite", logits_scaling=3.0), LogitMap(1 / 3)),
     "cohere": (lambda: small("Cohere", logit_scale=0.0625), LogitMap(0.0625)),
     "gemma2": (lambda: small("Gemma2", final_logit_softcapping=0.5), LogitMap(cap=0.5)),
+    "gemma3": (lambda: small("Gemma3", final_logit_softcapping=0.5), LogitMap(cap=0.5)),
+    "cohere2": (lambda: small("Cohere2", logit_scale=0.0625), LogitMap(0.0625)),
+    "granite-moe": (lambda: small(
+        "GraniteMoe", logits_scaling=3.0, num_local_experts=4, num_experts_per_tok=2), LogitMap(1 / 3)),
+    "biased": (lambda: small("Phi"), LogitMap()),
     "uncapped": (lambda: small("Gemma2", final_logit_softcapping=None), LogitMap()),
     "falcon-h1": (lambda: small(
         "FalconH1", lm_head_multiplier=0.5, mamba_d_ssm=32, mamba_n_heads=4, mamba_d_head=8,

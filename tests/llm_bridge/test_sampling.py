@@ -9,6 +9,7 @@ import math
 import sys
 import types
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -265,6 +266,35 @@ def test_a_graph_is_captured_and_replayed_on_the_gpu_of_its_tensors(monkeypatch)
     assert current == []
 
 
+@pytest.mark.parametrize(("failure", "message"), [
+    (None, "graph of LlamaForCausalLM on cpu is empty"),
+    ("operation not permitted when stream is capturing\nCompile with ...",
+     r"on cpu cannot be captured: operation not permitted when stream is capturing\. Take sampler"),
+])
+def test_a_capture_that_fails_is_one_error(small, monkeypatch, failure, message):
+    """A graph that nobody looked at after its capture; a traceback through CUDA's streams."""
+    class Graph:
+        def replay(self):
+            pass
+
+    @contextlib.contextmanager
+    def capture(_):
+        if failure:
+            raise RuntimeError(failure)
+        yield
+
+    fakes = {"Stream": Mock, "current_stream": Mock, "stream": lambda _: contextlib.nullcontext(),
+             "CUDAGraph": Graph, "graph": capture, "get_rng_state": lambda _: None}
+    for name, fake in fakes.items():
+        monkeypatch.setattr(torch.cuda, name, fake)
+    decoder = object.__new__(static_cache._Decoder)
+    decoder._model, decoder._slot = small[0], torch.tensor([3])
+    decoder._record = lambda _: None
+    decoder._step = lambda: None
+    with pytest.raises(ValueError, match=message):
+        decoder._capture(Mock(), None)
+
+
 def test_a_graph_that_captured_nothing_is_no_sample(small, monkeypatch):
     """Captured on another device's stream it replays nothing, and ids 0 with entropy 0 look finite."""
     class Graph:
@@ -273,7 +303,7 @@ def test_a_graph_that_captured_nothing_is_no_sample(small, monkeypatch):
 
     decoder = object.__new__(static_cache._Decoder)
     decoder._model, decoder._slot, decoder._graph = small[0], torch.tensor([3]), Graph()
-    with pytest.raises(RuntimeError, match="graph of LlamaForCausalLM on cpu is empty"):
+    with pytest.raises(ValueError, match="graph of LlamaForCausalLM on cpu is empty"):
         decoder._check_graph()
     decoder._graph.replay = lambda: decoder._slot.add_(1)
     decoder._check_graph()

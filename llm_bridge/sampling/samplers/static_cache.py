@@ -25,6 +25,8 @@ from llm_bridge.head.token_statistics import on_device
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 WARM_UP_STEPS = 3
+INSTEAD = "Take sampler='generate'"
+"""What to do where no step can be captured."""
 LOOK_EVERY = {"cuda": 16, "cpu": 1}
 """The number of tokens between checks whether all sequences have ended; a check waits for the GPU."""
 
@@ -193,16 +195,22 @@ class _Decoder:
         self._slot.add_(1)
 
     def _check_graph(self) -> None:
-        """Raise RuntimeError for a graph that holds no step: what it replays would be tokens of id 0."""
+        """Raise ValueError for a graph that holds no step: what it replays would be tokens of id 0."""
         before = int(self._slot)
         self._graph.replay()
         if int(self._slot) != before + 1:
-            raise RuntimeError(
-                f"the CUDA graph of {type(self._model).__name__} on {self._slot.device} is empty: no "
-                "step was captured. Take sampler='generate'")
+            raise ValueError(f"{self._graph_name} is empty: no step was captured. {INSTEAD}")
+
+    @property
+    def _graph_name(self) -> str:
+        return f"the CUDA graph of {type(self._model).__name__} on {self._slot.device}"
 
     def _capture(self, batch: PromptBatch, first: torch.Tensor) -> None:
-        """Capture one step as a CUDA graph, and leave buffers and random state as they were."""
+        """Capture one step as a CUDA graph, and leave buffers and random state as they were.
+
+        Raises:
+            ValueError: the step cannot be captured, or the graph holds none.
+        """
         state = torch.cuda.get_rng_state(batch.ids.device)
         self._record(first)
         stream = torch.cuda.Stream()
@@ -212,8 +220,14 @@ class _Decoder:
                 self._step()
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._step()
+        try:
+            with torch.cuda.graph(graph):
+                self._step()
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            why = str(error).splitlines()[0]
+            raise ValueError(f"{self._graph_name} cannot be captured: {why}. {INSTEAD}") from error
         self._graph = graph
         self._check_graph()
         self._prefill(batch)
