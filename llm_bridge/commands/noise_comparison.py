@@ -47,8 +47,22 @@ OPTIMIZERS: dict[str, tuple[Literal["adamw", "sgd"], tuple[str, ...]]] = {
 """The optimizers by name: the option ``optimizer``, and further options of TRL."""
 GROUPS = {f"groups of {size}": {"samples": size} for size in (2, 3, 4, 6, 12, 16, 32)}
 _KL: dict[str, Any] = {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001")}
+
+
+def _bonus(bonus: float, penalty: float) -> dict[str, Any]:
+    """Return the options of GRPO with an entropy bonus and a KL penalty."""
+    return {"rule": "entropy-bonus", "rule_options": (
+        f"coefficient={bonus}", "base=reference-kl", f"base.coefficient={penalty}", "base.estimator=k3",
+        "base.base=grpo")}
+
+
+BONUS: dict[str, dict[str, Any]] = {
+    "bonus .001, KL .001": _bonus(1e-3, 1e-3), "bonus .00001, KL .00001": _bonus(1e-5, 1e-5),
+    "bonus .001, KL .01": _bonus(1e-3, 1e-2), "bonus 0, KL .001": _bonus(0.0, 1e-3),
+    "bonus .001, KL .001, eps 1e-3": _bonus(1e-3, 1e-3) | {"trl_options": ("adam_epsilon=1e-3",)}}
+"""The variants with an entropy bonus, for runs whose every answer gets reward 1."""
 VARIANTS: dict[str, dict[str, Any]] = {
-    **GROUPS, "batch of 4 times": {"prompts": 4},
+    **GROUPS, **BONUS, "batch of 4 times": {"prompts": 4},
     "KL .001": _KL,
     "KL .1": {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.1")},
     "eps 1e-4": {"trl_options": ("adam_epsilon=1e-4",)},
@@ -70,6 +84,9 @@ REMEDIES = ("plain", "rate to 0", "batch of 4 times", "eps 1e-4", "KL .001", "KL
 RATES = (1e-4, 2e-4, 4e-4)
 MATCHED = RATES[1]
 """The rate of AdamW whose steps other optimizers match in length."""
+BONUS_RATES = {"AdamW": 1e-4, "SGD": 1e-2}
+LENGTHENED = {"SGD": 1.56e-2, "momentum": 3.9e-3, "AdamW, beta1 0": 6.1e-5}
+"""The rates that runs at the matched rate showed to be needed for steps as long as AdamW's on sum."""
 PRETRAINED_RATES = {"AdamW": 2e-5, "SGD": 1e-3}
 """The rates for SmolLM2-135M. That of SGD comes from runs at the matched rate, .002: the squares of
 their steps were four times those of AdamW. Raw gradients of a few steps had promised shorter ones."""
@@ -90,7 +107,8 @@ FIRST, LAST = 10, 20
 """How many first and last steps the entropies of a run are averaged over."""
 Kind = Literal["run", "accounted", "forecast", "approach", "from flat"]
 Design = Literal[
-    "optimizers", "accounts", "biased", "rates", "variants", "groups", "flat", "pretrained", "adapters"]
+    "optimizers", "lengths", "bonus", "accounts", "biased", "rates", "variants", "groups", "flat",
+    "pretrained", "adapters"]
 COINS: dict[str, list[list[tuple[float, str, float | None]]]] = {
     "optimizers": [[(0.5, "AdamW", MATCHED)],
                    [(0.5, other, None) for other in ("SGD", "momentum", "AdamW, beta1 0")]],
@@ -153,12 +171,20 @@ def design(name: Design) -> list[NoisyRun]:
                 for of, own in ADAPTERS
                 for kind, seeds in (COIN_KINDS[0], ("accounted", own)) for seed in seeds
                 if kind == "accounted" or "coin" not in of]
+    if name == "lengths":
+        return [NoisyRun(optimizer=optimizer, rate=rate, seed=seed)
+                for seed in SEEDS for optimizer, rate in LENGTHENED.items()]
+    if name == "bonus":
+        first = next(iter(BONUS))
+        return [NoisyRun(coin=1.0, optimizer=optimizer, rate=BONUS_RATES[optimizer], variant=variant, seed=seed)
+                for seed in SEEDS
+                for optimizer, variant in (*(("AdamW", each) for each in BONUS), ("SGD", first))]
     if name == "groups":
         return [NoisyRun(variant=variant, kind=kind, seed=seed)
                 for kind, seeds in COIN_KINDS for seed in seeds for variant in ("plain", *GROUPS)]
     if name == "variants":
         return [NoisyRun(variant=variant, rate=LORA_RATES.get(variant, MATCHED), seed=seed)
-                for seed in SEEDS for variant in VARIANTS if variant not in GROUPS]
+                for seed in SEEDS for variant in VARIANTS if variant not in GROUPS | BONUS]
     if name == "pretrained":
         return [NoisyRun(task="chain-sum", optimizer=other, rate=rate, seed=seed)
                 for other, rate in PRETRAINED_RATES.items() for seed in SEEDS]
