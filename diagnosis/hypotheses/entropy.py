@@ -141,7 +141,7 @@ def _causes(facts: Facts) -> list[str]:
     found = [f"an entropy bonus, which Adam gives whole steps once groups are equal{equal}: its "
              f"coefficient {logged}"] if bonus != 0 else []
     return [*found, "noise of steps without signal, where the policy is peaked",
-            f"a sampler that is hotter or older than the policy: {sampler}"]
+            f"a sampler that is hotter than the policy: {sampler}"]
 
 
 def converging(facts: Facts) -> Finding | None:

@@ -4,12 +4,15 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from scipy.stats import permutation_test, spearmanr
 
 from benchmarks import public_growth
 
+RUNS = Path(__file__).parents[1] / "diagnosis" / "public_runs"
 PAGE = (Path(__file__).parents[2] / "docs" / "why_entropy_grows.md").read_text(encoding="utf-8")
+ONE_LINE = " ".join(PAGE.split())
 
 
 def test_the_exact_p_is_that_of_another_implementation():
@@ -49,6 +52,21 @@ def test_the_table_has_seven_sizes_of_two_tasks_with_whole_curves():
     for name, points in (("entropy_levels", 40), ("validation_levels", 25)):
         assert {len(one) for one in table[name]} == {points}
         assert all(one.min() == 0 and one.max() == 7 for one in table[name])
+
+
+def test_no_public_log_of_steps_has_growth():
+    """A run that was left out, or an entropy that came back late."""
+    whole = {}
+    for file in sorted(RUNS.glob("*.csv")):
+        if file.name in ("seen.csv", "qwen2.5-7b-gsm8k-grpo-33-runs.csv", "qwen2.5-7b-gsm8k-grpo-collapse.csv"):
+            continue
+        log = pandas.read_csv(file)
+        entropy = log[[name for name in log if "entropy" in name][0]].dropna()
+        whole[file.stem] = [tenth.mean() for tenth in np.array_split(entropy.to_numpy(), 10)]
+    assert len(whole) == 7
+    last = [tenths[-1] / tenths[0] for tenths in whole.values()]
+    assert f"{min(last):.2f} to {max(last):.2f} of that over the first".replace("0.", ".") in ONE_LINE
+    assert 0.0055 < max(np.diff(tenths).max() for tenths in whole.values()) < 0.006
 
 
 def test_the_page_counts_what_is_counted():
