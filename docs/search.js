@@ -1,7 +1,7 @@
 // Orders what a search finds, and says how each page begins. Sphinx looks for the query's words; a page comes
 // first whose title, or a name that it is indexed by, is made of them, and the API reference last.
 var Scorer = (() => {
-  const LAST = /^reference\/(?!index)/, LATE = /^(changelog|ledger|contributing|where_things_are|engines_matrix)$/;
+  const LAST = /^reference\/(?!index)/, LATE = /^(metrics\/.*|changelog|ledger|contributing|where_things_are|engines_matrix)$/;
   const stemmer = new Stemmer();
   const words = (text) => (text.toLowerCase().match(/\d+(?:\.\d+)+\p{L}?|[\p{L}\p{N}]+/gu) ?? [])
     .filter((word) => !stopwords.has(word)).map((word) => stemmer.stemWord(word));

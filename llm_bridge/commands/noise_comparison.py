@@ -58,7 +58,8 @@ def _bonus(bonus: float, penalty: float) -> dict[str, Any]:
 
 BONUS: dict[str, dict[str, Any]] = {
     "bonus .001, KL .001": _bonus(1e-3, 1e-3), "bonus .00001, KL .00001": _bonus(1e-5, 1e-5),
-    "bonus .001, KL .01": _bonus(1e-3, 1e-2), "bonus 0, KL .001": _bonus(0.0, 1e-3),
+    "bonus .001, KL .01": _bonus(1e-3, 1e-2), "bonus 0, KL .001": {
+        "rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001", "estimator=k3")},
     "bonus .001, KL .001, eps 1e-3": _bonus(1e-3, 1e-3) | {"trl_options": ("adam_epsilon=1e-3",)}}
 """The variants with an entropy bonus, for runs whose every answer gets reward 1."""
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -175,10 +176,12 @@ def design(name: Design) -> list[NoisyRun]:
         return [NoisyRun(optimizer=optimizer, rate=rate, seed=seed)
                 for seed in SEEDS for optimizer, rate in LENGTHENED.items()]
     if name == "bonus":
-        first = next(iter(BONUS))
-        return [NoisyRun(coin=1.0, optimizer=optimizer, rate=BONUS_RATES[optimizer], variant=variant, seed=seed)
-                for seed in SEEDS
-                for optimizer, variant in (*(("AdamW", each) for each in BONUS), ("SGD", first))]
+        both, none = "bonus .001, KL .001", "bonus 0, KL .001"
+        return [NoisyRun(coin=coin, optimizer=optimizer, rate=BONUS_RATES[optimizer], variant=variant,
+                         seed=seed)
+                for seed in SEEDS for coin, optimizer, variant in (
+                    *((1.0, "AdamW", each) for each in BONUS), (1.0, "SGD", both),
+                    (None, "AdamW", both), (None, "AdamW", none))]
     if name == "groups":
         return [NoisyRun(variant=variant, kind=kind, seed=seed)
                 for kind, seeds in COIN_KINDS for seed in seeds for variant in ("plain", *GROUPS)]

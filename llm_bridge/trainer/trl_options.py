@@ -81,9 +81,9 @@ OPTIONS: dict[str, Option] = {
            "cannot be told from no choice: dapo beside another rule leaves that rule's normalization"),
     **_all(TRANSLATED, "scale_rewards",
            "group divides by the standard deviation over G - 1, without TRL's 1e-4, and none is "
-           "group-centered. batch is refused: it divides by the deviation of rewards before they are "
+           "group-centered. Batch is refused. It divides by the deviation of rewards before they are "
            "centered, so that prompts of unequal difficulty make every step short. "
-           "reinforce++-baseline divides by that of centered rewards"),
+           "Reinforce++-baseline divides by that of centered rewards"),
     **_all(TRANSLATED, "beta use_bias_correction_kl",
            "the rule reference-kl with estimator k3, or k3-corrected"),
     **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),
@@ -203,8 +203,8 @@ OPTIONS: dict[str, Option] = {
     **_all(SUPPORTED, "fsdp fsdp_config deepspeed",
            "the configurations of llm_bridge/accelerate_configs", free=True),
     **_all(PASSED_ON, "parallelism_config",
-           "replicas and shards of data reach accelerate, untested; TRL itself refuses cp_size and "
-           "sp_size above 1 (its pull request 5699), and tp_size is refused here: ranks that share a row "
+           "replicas and shards of data reach accelerate, untested. TRL itself refuses cp_size and "
+           "sp_size above 1, by its pull request 5699, and tp_size is refused here: ranks that share a row "
            "would each count it",
            free=True),
     **_all(SUPPORTED, "accelerator_config",

@@ -193,7 +193,7 @@ def tables(table: pandas.DataFrame) -> list[Table]:
     other = other.sort_values("variant", key=lambda names: names.map(_place), kind="stable")
     plain = coins(table, **SHOWN, optimizer="AdamW", rate=rate_of("AdamW"))
     changed = [
-        (f"{'own reward, ' + kind if pandas.isna(coin) else 'coin'}: {variant}", str(len(runs)),
+        (f"{_rewarded(coin, kind)}: {variant}", str(len(runs)),
          _mean(runs["first"]), _mean(runs["last"]), *_moves(runs), f"{runs['reward'].mean():.2f}")
         for (coin, kind, variant), runs in pandas.concat([plain, other]).groupby(
             ["coin", "kind", "variant"], sort=False, dropna=False)]
@@ -243,6 +243,12 @@ def _accounts(table: pandas.DataFrame) -> Table:
              "how many runs came inside. The rest are sums over every eighth step, on its own states. "
              "Signal: of the gradient, to first order. Noise: of the gradient, beyond it. Penalty and "
              "mismatch are shares of these two.")
+
+
+def _rewarded(coin: float, kind: str) -> str:
+    if pandas.isna(coin):
+        return f"own reward, {kind}"
+    return "every answer right" if coin == 1 else "coin"
 
 
 def _place(variant: str) -> tuple[Any, ...]:

@@ -3,7 +3,8 @@
 - `markup`: prose, formulas and tables as MyST Markdown;
 - `records`, `ledger`: figures and claims as the site shows them;
 - `claims`, `papers`, `rules`, `figures`, `notebooks`, `reference`: a folder of pages each;
-- `found`, `bandit`, `logged`, `run`: a page each;
+- `found`, `bandit`, `run`: a page each;
+- `logged`: a page for each metric;
 - `search`: by which words a search finds a page, and what it shows of it;
 - `pages`: all of them, beside the hand-written ones of docs/;
 - `mathematics`, `docstrings`: extensions of Sphinx that conf.py names;

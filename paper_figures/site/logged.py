@@ -1,8 +1,9 @@
-"""The page of the metrics that a run logs, and the names that stand in the code which writes them."""
+"""The pages of the metrics that a run logs, and the names that stand in the code which writes them."""
 
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Container, Iterator
 from pathlib import Path
@@ -65,15 +66,28 @@ def written() -> dict[str, dict[str, list[str]]]:
     return tomllib.loads(WRITTEN.read_text(encoding="utf-8"))
 
 
-def page(known: Container[str]) -> str:
-    """Return the page, with links to those pages that are known."""
-    parts = ["# Logged metrics", "",
-             "Every number that a run logs, with its unit and range. Entropies are in nats.", ""]
+def pages(known: Container[str]) -> dict[str, str]:
+    """Return a page for each metric and their list, by name, with links to those pages that are known."""
+    found: dict[str, str] = {}
+    contents = ["# Logged metrics", "",
+                "Each number that a run logs has a page with its unit and range. Entropies are in nats.", ""]
     for who, metrics in written().items():
-        parts += [f"## {text(who)}", ""]
+        contents += [f"## {text(who)}", ""]
         for name, (meaning, unit, when, explained) in metrics.items():
-            parts += [f"### `` {name} ``", "", f"{text(meaning)}", "",
-                      f"{text(unit[0].upper() + unit[1:])}. {text(when[0].upper() + when[1:])}."
-                      + (f" See {link(explained.rpartition('/')[2].replace('_', ' '), explained)}."
-                         if explained in known else ""), ""]
-    return "\n".join(parts)
+            place = metric_page(name)
+            contents.append(f"- {link(f'`{name}`', place)}: {text(meaning)}")
+            see = []
+            if explained in known:
+                see = ["", f"See {link(explained.rpartition('/')[2].replace('_', ' '), explained)}."]
+            found[place] = "\n".join([
+                f"# `` {name} ``", "", text(meaning), "", f"- Unit and range: {text(unit)}",
+                f"- Logged: {text(when)}", f"- By: {text(who)}", *see, "",
+                f"{link('All metrics', 'logged')}", ""])
+        contents.append("")
+    found["logged"] = "\n".join([*contents, "```{toctree}", ":hidden:", "", *found, "```", ""])
+    return found
+
+
+def metric_page(name: str) -> str:
+    """Return the name of a metric's page."""
+    return "metrics/" + re.sub(r"[^a-z0-9]+", "-", name.lower().replace("*", " each ")).strip("-")

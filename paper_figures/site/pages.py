@@ -95,7 +95,7 @@ def write(selection: Selection, results: Path, source: Path) -> dict[str, Path]:
         "run": run.page(results, records.read_result(results / "reproduce.json")),
     }
     by_hand = {path.relative_to(WRITTEN).with_suffix("").as_posix() for path in WRITTEN.rglob("*.md")}
-    generated["logged"] = logged.page(generated.keys() | by_hand)
+    generated |= logged.pages(generated.keys() | by_hand)
     contents = {source / f"{name}.md": page.encode() for name, page in generated.items()}
     contents |= {source / path.relative_to(WRITTEN): path.read_bytes()
                  for path in WRITTEN.rglob("*") if path.is_file()}

@@ -535,7 +535,11 @@ def test_every_metric_that_is_logged_has_words():
     """A new metric without words; words on one that is gone."""
     said = [name for metrics in logged.written().values() for name in metrics]
     assert sorted(said) == sorted(logged.names())
-    page = logged.page({"hold_an_entropy"})
-    assert page.count("\n### ") == len(said)
-    assert "[hold an entropy](/hold_an_entropy.md)" in page
-    assert "how_to/verl" not in page
+    pages = logged.pages({"hold_an_entropy"})
+    contents = pages.pop("logged")
+    assert len(pages) == len(said)
+    for name, page in pages.items():
+        assert f"](/{name}.md)" in contents
+        assert f"\n{name}\n" in contents
+        assert "how_to/verl" not in page
+    assert "[hold an entropy](/hold_an_entropy.md)" in pages["metrics/coefficient"]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from entropy_theory.support.results import write_json
-from llm_bridge.commands.noise_comparison import GROUPS, REMEDIES, NoisyRun
+from llm_bridge.commands.noise_comparison import BONUS, GROUPS, REMEDIES, NoisyRun
 from paper_figures.data.tables import pick
 from paper_figures.extensions import coin_rewards as figure
 
@@ -184,7 +184,7 @@ def test_the_page_has_every_group_size():
     assert f"Of {len(runs)} runs {found['inside'].sum()} came inside their forecasts" in ONE_LINE
 
 
-def test_the_page_has_every_run_from_a_flat_reward_and_the_other_rates():
+def test_the_page_has_every_run_from_a_flat_reward():
     """A remedy that was run anew after the page, or with fewer seeds."""
     flat = pick(MEASURED, panel="run", kind="from flat")
     assert set(flat["variant"]) == set(REMEDIES)
@@ -194,6 +194,37 @@ def test_the_page_has_every_run_from_a_flat_reward_and_the_other_rates():
         assert row.replace(" 0.", " .") in PAGE
     before = pick(MEASURED, panel="run", kind="approach")["reward"].mean()
     assert f"Then {before:.2f} of the answers are right".replace(" 0.", " .") in ONE_LINE
-    adam = figure.coins(MEASURED, **figure.SHOWN, optimizer="AdamW")
-    half, double = (on_the_page(pick(adam, rate=rate)["change"]) for rate in (1e-4, 4e-4))
-    assert f"AdamW at half the rate gives {half}, and at twice the rate {double}." in ONE_LINE
+
+
+def test_the_page_has_noise_by_optimizer_and_length_of_step():
+    """Entropies of a step's own samples beside those at fixed states; steps that are called equal."""
+    runs = figure.coins(MEASURED, **figure.SHOWN)
+    base = pick(runs, optimizer="AdamW", rate=figure.MATCHED)["move"].mean()
+    for (optimizer, rate), of in runs.groupby(["optimizer", "rate"], dropna=False):
+        length = f"{of['move'].mean() / base:.2f}".replace("0.", ".")
+        assert len(of) == 5
+        assert f" | {length} | {on_the_page(of['change'])} |" in PAGE, (optimizer, rate)
+    uneven = {name: figure.coins(MEASURED, task="sum", coin=0.9, optimizer=name, rate=rate)
+              for name, rate in (("AdamW", figure.MATCHED), ("SGD", None))}
+    adam, sgd = (on_the_page(of["change"]) for of in uneven.values())
+    assert f"A coin of .9 gives {adam} with AdamW at 2e-4 (p .03) and {sgd} with SGD" in ONE_LINE
+    assert f"{stats.ttest_1samp(uneven['AdamW']['change'], 0).pvalue:.2f}" == "0.03"
+    split = figure.coins(MEASURED, task="split", coin=0.5, optimizer="AdamW", rate=figure.MATCHED)
+    assert f"On `split` AdamW gives {on_the_page(split['change'])}." in ONE_LINE
+
+
+def test_the_page_has_the_remedies_and_the_bonus():
+    runs = pick(MEASURED, panel="run", kind="run", task="sum")
+    under_a_coin = pick(runs, coin=0.5, optimizer="AdamW", rate=figure.MATCHED)
+    plain = pick(under_a_coin, variant="plain").set_index("seed")["change"]
+    for variant in REMEDIES:
+        of = pick(under_a_coin, variant=variant)
+        assert f"| {FLAT_NAMES[variant]} | {on_the_page(of['change'])} |" in PAGE, variant
+        if variant != "plain":
+            assert stats.ttest_1samp(of.set_index("seed")["change"] - plain, 0).pvalue > 0.4
+    for (variant, optimizer), of in pick(runs, coin=1.0).groupby(["variant", "optimizer"]):
+        assert len(of) == 5
+        assert f"| {variant} | {optimizer} | {on_the_page(of['change'])} |" in PAGE, variant
+    own = runs[runs["coin"].isna() & runs["variant"].isin(BONUS)].groupby("variant")["change"]
+    both, none = (on_the_page(own.get_group(f"bonus {name}, KL .001")) for name in (".001", "0"))
+    assert f"entropy changes by {both} with the first bonus, and by {none} without one" in ONE_LINE
