@@ -204,8 +204,8 @@ OPTIONS: dict[str, Option] = {
            "the configurations of llm_bridge/accelerate_configs", free=True),
     **_all(PASSED_ON, "parallelism_config",
            "replicas and shards of data reach accelerate, untested. TRL itself refuses cp_size and "
-           "sp_size above 1, by its pull request 5699, and tp_size is refused here: ranks that share a row "
-           "would each count it",
+           "sp_size above 1, by its pull request 5699, and tp_size is refused here: ranks that share a "
+           "row would each count it",
            free=True),
     **_all(SUPPORTED, "accelerator_config",
            "without split_batches, dispatch_batches and a num_steps of its own, which are refused",

@@ -70,7 +70,7 @@ def pages(known: Container[str]) -> dict[str, str]:
     """Return a page for each metric and their list, by name, with links to those pages that are known."""
     found: dict[str, str] = {}
     contents = ["# Logged metrics", "",
-                "Each number that a run logs has a page with its unit and range. Entropies are in nats.", ""]
+                "Each number that a run logs has a page, with its unit. Entropies are in nats.", ""]
     for who, metrics in written().items():
         contents += [f"## {text(who)}", ""]
         for name, (meaning, unit, when, explained) in metrics.items():
