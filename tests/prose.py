@@ -2,7 +2,8 @@
 
 ``python -m tests.prose [FILE ...]`` lists the hits. ``--record`` writes the number of hits of each file
 into ``prose.json``. ``--check``, which `make lint` runs, fails where a file has more hits than that. The
-check reads Markdown pages, docstrings, and every other text of five words or more: help, errors, titles.
+check reads the Markdown of pages and notebooks, TOML files whose texts are shown, docstrings, and every
+other text of five words or more: help, errors, titles. A heading of over ten words counts as a hit, too.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import ast
 import inspect
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +21,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 RECORD = Path(__file__).with_name("prose.json")
 ROOMS = ("entropy_theory", "diagnosis", "simulations", "llm_bridge", "paper_figures", "policy_entropy")
+# Their strings are shown to readers, but for names of options. The papers' sentences are quotations.
+SHOWN = ("docs/logged.toml", "diagnosis/remedies.toml")
+UNSHOWN = {"options", "option", "at"}
+LONGEST_HEADING = 10
 # Longer sentences count as hits; the guide asks for 25.
 LONGEST = 28
 # Symbols and formulas are not counted as words.
@@ -33,6 +39,7 @@ COUNTED = ("one|number|line|file|value|seconds|row|point|tests?|bar|mark|curve|p
 EACH = ("run|line|step|seed|core|token|sequence|prompt|claim|rank|thread|state|statement|rule|figure"
         "|experiment|logit|instance|concept|policy|setting|start|controller|row|process"
         "|column|module")
+FENCED = re.compile(r"^(`{3,}|:{3,}|~{3,}).*?^\1\s*$", re.M | re.S)
 RULES: dict[str, Callable[[str], object]] = {
     f"over {LONGEST} words": lambda text: len(WORD.findall(text)) > LONGEST,
     "three or more of ; : ( -": lambda text: len(MARK.findall(text)) >= 3,
@@ -50,7 +57,7 @@ def sentences(text: str) -> Iterator[str]:
     """Cut a text into its sentences; code and mathematics become one word each, tables go."""
     # Displayed formulas and code are set off by a line and four columns.
     text = re.sub(r"\n *\n(?: {4}.*(?:\n|$))+", "\n\n", inspect.cleandoc(text))
-    text = re.sub(r"^(`{3,}|:{3,}|~{3,}).*?^\1\s*$", "", text, flags=re.M | re.S)
+    text = FENCED.sub("", text)
     text = re.sub(r"^ *[|#>].*$|^( *):?[\w-]+:.*\n(?=\1:)|<!--.*?-->", "\n", text, flags=re.M)
     text = re.sub(r":math:`[^`]+`|``.+?``|`[^`\n]*`|\$\$.+?\$\$|\$[^$]+\$", "X", text, flags=re.S)
     text = re.sub(r"\]\([^)\s]*\)|\{[^{}]*\}|https?://\S+", "", text)
@@ -63,12 +70,40 @@ def sentences(text: str) -> Iterator[str]:
                 yield sentence
 
 
+def headings(text: str) -> Iterator[str]:
+    """The headings of a Markdown text; a comment in code has the same mark."""
+    yield from re.findall(r"^#+ +(.+)$", FENCED.sub("", text), flags=re.M)
+
+
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of all that a reader meets of a file."""
     source = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
-        yield 1, source
-        return
+    match path.suffix:
+        case ".md":
+            yield 1, source
+        case ".ipynb":
+            yield from ((1, "".join(cell["source"])) for cell in json.loads(source)["cells"]
+                        if cell["cell_type"] == "markdown")
+        case ".toml":
+            yield from ((1, text) for text in _values(tomllib.loads(source)))
+        case _:
+            yield from _code(source)
+
+
+def _values(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for name, one in value.items():
+                if name not in UNSHOWN:
+                    yield from _values(one)
+        case list():
+            for one in value:
+                yield from _values(one)
+
+
+def _code(source: str) -> Iterator[tuple[int, str]]:
     for node in _strings(ast.parse(source)):
         parts = node.values if isinstance(node, ast.JoinedStr) else [node]
         text = "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in parts)
@@ -90,11 +125,15 @@ def hits(path: Path) -> Iterator[tuple[int, str, str]]:
     for line, text in texts(path):
         for sentence in sentences(text):
             yield from ((line, name, sentence) for name, found in RULES.items() if found(sentence))
+        if path.suffix in (".md", ".ipynb"):
+            yield from ((line, f"heading over {LONGEST_HEADING} words", heading)
+                        for heading in headings(text) if len(heading.split()) > LONGEST_HEADING)
 
 
 def files() -> list[Path]:
     """All files that are read."""
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / name for name in SHOWN),
+             *(ROOT / "paper_figures" / "notebooks").glob("*.ipynb")]
     return sorted([*pages, *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))])
 
 

@@ -118,6 +118,23 @@ def _habits(text: str) -> list[str]:
             if found(sentence)]
 
 
+@pytest.mark.parametrize(("name", "source", "habit"), [
+    ("shown.toml", 'metric = ["What is drawn is kept."]', "opens with a free relative"),
+    ("shown.toml", '[one.options]\nengine = {option = "What is drawn is kept."}', None),
+    ("one.ipynb", '{"cells": [{"cell_type": "markdown", "source": ["It is ", "no proof."]}]}', "is no N"),
+    ("one.ipynb", '{"cells": [{"cell_type": "code", "source": ["A bound is no proof."]}]}', None),
+    ("page.md", "# " + "of a rule " * 4, "heading over 10 words"),
+    ("page.md", "# A rule\n\n```python\n# " + "of a rule " * 4 + "\n```\n", None),
+])
+def test_every_kind_of_file_is_read(name: str, source: str, habit: str | None, tmp_path: Path) -> None:
+    (path := tmp_path / name).write_text(source, encoding="utf-8")
+    assert [found for _, found, _ in prose.hits(path)] == ([habit] if habit else [])
+
+
+def test_files_that_readers_are_shown_are_read() -> None:
+    assert {path.suffix for path in prose.files()} == {".md", ".ipynb", ".toml", ".py"}
+
+
 def test_code_tables_and_formulas_are_not_sentences() -> None:
     page = "# What is it\n\n| What is a cell | one file a run |\n\n```\nWhat is no rule at all\n```\n"
     assert not list(prose.sentences(page))

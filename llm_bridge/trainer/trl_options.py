@@ -33,6 +33,8 @@ MEANING = {
     WITHOUT_EFFECT: "nothing reads it, here or in TRL, under the options that are accepted",
 }
 """What may become of an option."""
+LINKED_TERMS = ("update rule", "second batch", "entropy bonus")
+"""Terms of the glossary that the page links where it first uses them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -376,7 +378,10 @@ def page(config: type) -> str:
         if option.fate == REFUSED:
             note += "; accepted: " + ", ".join(f"`{value}`" for value in option.allowed)
         lines.append(f"| {field.name} | {default} | {option.fate} | {note} |")
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    for term in LINKED_TERMS:
+        text = text.replace(term, f"{{term}}`{term}`", 1)
+    return text
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ WIDE = 300
 FLOAT = re.compile(r"\\t?frac\{(\d{12,})\}\{(\d{12,})\}")
 """The exact fraction of a float, which nobody reads as one."""
 GAPS = {"aent": " The text at hand has no formulas: quotations have gaps where they stood."}
-"""Of papers whose sentences cannot be quoted whole: the reason."""
+"""Why the sentences of a paper cannot be quoted whole, by its source."""
 
 
 def records(claims: Mapping[str, Claim]) -> dict[str, dict[str, Any]]:

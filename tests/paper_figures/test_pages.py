@@ -30,7 +30,7 @@ def test_the_coefficients_that_hold_a_target() -> None:
         if abs(off.mean()) <= ON_THE_MEAN and np.abs(off).mean() <= AT_A_STEP:
             means[bonus].append(float(np.mean(series["coefficient"][late])))
     for bonus, found in means.items():
-        shown = re.search(rf"between (-?[\d.]+) and (-?[\d.]+) for the {bonus}", page)
+        shown = re.search(rf"between (-?[\d.]+) and (-?[\d.]+) for the (?:{{term}}`)?{bonus}", page)
         assert shown
         assert [float(end) for end in shown.groups()] == [round(min(found), 1), round(max(found), 1)]
 

@@ -391,6 +391,16 @@ def test_what_goes_on_beyond_an_edge_is_shaded_there(opened):
         assert not [start for start, shades in cut if shades.count("linear-gradient") != 4], name
 
 
+def test_code_wraps_and_printed_output_keeps_its_lines(opened):
+    """On a phone half of a line of Python was beyond an edge. A printed table has columns to keep."""
+    page = opened("how_to/fit_a_law", viewport={"width": 390, "height": 900})
+    blocks = page.eval_on_selector_all("article .highlight pre", """all => all.map(one => [
+        one.closest("[class*=highlight-]").className.split(" ")[0].slice("highlight-".length),
+        one.scrollWidth > one.clientWidth + 1])""")
+    assert {"python", "bash", "console"} <= {language for language, _ in blocks}
+    assert {language for language, cut in blocks if cut} == {"console"}
+
+
 def test_code_is_set_in_colours_that_can_be_read(opened):
     """Strings had 3.3 times the light of their ground, where WCAG asks for 4.5."""
     light = re.compile(r"[\d.]+")

@@ -1,6 +1,7 @@
 """The whole site as ``make docs`` made it: a search answers, and pages stay small.
 
 .ci/run runs this on build/docs; ``make deep`` on the site of the main job, which has all figures.
+``pytest -rP`` shows the rank of each query and the sizes of pages and site.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ QUERIES = {
 def test_a_search_has_the_page_that_answers_among_its_first(browser):
     """"Theorem 4.3" had 188 hits, Theorem 4.3 the 177th; no page had an excerpt."""
     assert len(QUERIES) >= 37
-    missed = []
+    missed, ranks = [], []
     page = browser.new_page()
     for query, answers in QUERIES.items():
         page.goto(f"{(SITE / 'search.html').as_uri()}?q={quote(query)}")
@@ -90,9 +91,13 @@ def test_a_search_has_the_page_that_answers_among_its_first(browser):
         found = page.eval_on_selector_all("ul.search > li", (
             "items => items.map(i => [i.querySelector('a').getAttribute('href'), i.innerText])"))
         first = [(href.partition(".html")[0], words) for href, words in found[:FIRST]]
-        if not any(name in answers for name, _ in first):
+        ranks.append(next((place for place, (name, _) in enumerate(first, 1) if name in answers), None))
+        print(f"{ranks[-1] or 'later':>5} {query}")
+        if ranks[-1] is None:
             missed.append(f"{query}: {[name for name, _ in first]}")
         assert all(words.count("\n") for _, words in first), f"{query}: no excerpt in {first}"
+    places = ", ".join(f"{ranks.count(place)} at place {place}" for place in range(1, FIRST + 1))
+    print(f"of {len(QUERIES)} queries {places}, {len(missed)} later")
     assert not missed, "\n".join(missed)
 
 
@@ -100,6 +105,9 @@ def test_a_search_has_the_page_that_answers_among_its_first(browser):
 def test_pages_and_the_whole_stay_small():
     sizes = {path.relative_to(SITE).as_posix(): path.stat().st_size / 1e6
              for path in SITE.rglob("*") if path.is_file()}
+    largest = sorted((name for name in sizes if name.endswith(".html")), key=sizes.__getitem__)[::-1]
+    print(f"{sum(sizes.values()):.1f} MB, {len(sizes)} files, {len(largest)} of them pages; the largest:")
+    print(*(f"{sizes[name]:6.2f} MB {name}" for name in largest[:10]), sep="\n")
     large = {name: size for name, size in sizes.items()
              if size > PAGE_MEGABYTES and name.endswith(".html") and name != "figures/index.html"}
     assert not large

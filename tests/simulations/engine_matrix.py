@@ -301,8 +301,8 @@ HEAD = """\
 
 For those who simulate: which back end (`engine=`) takes the steps of which rule, and the limits of each.
 `engine="auto"` needs no thought. It takes the compiled loops where they take exactly the rule's steps, on
-bandits and prompts. Short runs, token trees and shared parameters go to NumPy. Both agree to rounding
-along whole runs (`tests/simulations/test_engines_agree.py`).
+bandits and prompts. Short runs, token trees and {term}`shared parameters` go to NumPy. Both agree to
+rounding along whole runs (`tests/simulations/test_engines_agree.py`).
 
 - **compiled**: one step of the rule's own array code is recorded and compiled. It takes bandits and
   prompts of up to 1,048,576 logits, with one optimizer step per batch. A rule that sorts may have
@@ -328,7 +328,7 @@ that departs from the policy (`Dynamics(sampler=Sampler(...))`):
 - `natural-gradient` refuses a sampler, because it takes an expectation under the policy.
 - `hold="forecast"` refuses Adam, because forecasts are linear in a coefficient and Adam's steps are
   not.
-- AEPO's second batch has its own temperature. All other settings of the sampler act on it, too.
+- AEPO's {term}`second batch` has its own temperature. All other settings of the sampler act on it, too.
 - Rules get the sampler as `sampling_log_prob`, -inf where it never draws.
 
 `engine="jax"` (`pip install 'policy-entropy[jax]'`) takes bandits and prompts by `jax.jit` of the
