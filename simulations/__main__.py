@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
     from xarray import Dataset
 
+    from simulations.computing.store import Experiment
     from simulations.computing.workers import Backend
     from simulations.sweeps.file import SweepFile
     from simulations.sweeps.plan import Plan
@@ -109,7 +110,7 @@ def run(
         raise ValueError(f"seed must be at least 0, got {seed}")
     from rich.progress import MofNCompleteColumn
 
-    from simulations.computing.store import is_done, path_of, result
+    from simulations.computing.store import is_done, path_of
     from simulations.computing.workers import in_this_process, local_processes
     from simulations.experiments import EXPERIMENTS
 
@@ -120,24 +121,29 @@ def run(
             check_writable(path_of(experiment, output))
     with (command_line.keeping("finished experiments and cells are kept, and the same command goes on"),
           command_line.json_output(json) as write, _bars(MofNCompleteColumn()) as bars):
-        found = []
-        for name, experiment in chosen.items():
-            work = experiment.work(experiment.profiles[profile])
-            task = bars.add_task(name, total=work)
-            if is_done(experiment, output, profile=profile, seed=seed):
-                bars.update(task, completed=work, description=f"{name} (kept)")
-            dataset = result(
-                experiment, output, profile=profile, seed=seed,
-                progress=functools.partial(bars.advance, task), backend=backend,
-                notify=bars.console.print,
-            )
-            bars.update(task, completed=work)
-            file = path_of(experiment, output)
-            print(f"{file}\n  {dataset.attrs['caption']}")
-            found.append({"name": name, "file": file, "profile": profile,
-                          "seed": seed, **_described(dataset)})
-        write(found)
+        write([_result(name, experiment, bars, output, profile, seed, backend)
+               for name, experiment in chosen.items()])
     return 0
+
+
+def _result(
+    name: str, experiment: Experiment, bars: Progress, output: Path, profile: str, seed: int,
+    backend: Backend,
+) -> dict[str, Any]:
+    """Compute an experiment, or read what was kept of it; print and return where it is."""
+    from simulations.computing.store import is_done, path_of, result
+
+    work = experiment.work(experiment.profiles[profile])
+    task = bars.add_task(name, total=work)
+    if is_done(experiment, output, profile=profile, seed=seed):
+        bars.update(task, completed=work, description=f"{name} (kept)")
+    dataset = result(
+        experiment, output, profile=profile, seed=seed,
+        progress=functools.partial(bars.advance, task), backend=backend, notify=bars.console.print)
+    bars.update(task, completed=work)
+    file = path_of(experiment, output)
+    print(f"{file}\n  {dataset.attrs['caption']}")
+    return {"name": name, "file": file, "profile": profile, "seed": seed, **_described(dataset)}
 
 
 def _described(dataset: Dataset) -> dict[str, Any]:
@@ -168,25 +174,7 @@ def sweep(
       dask scheduler & dask worker tcp://localhost:8786 --nworkers 8 --nthreads 1 &
       policy-entropy sweep targets.toml --cluster tcp://localhost:8786
 
-    targets.toml:
-
-        n_starts = 8                      # policies started from each problem
-        seed = 0                          # of the starts and of samples
-        [problem]                         # kind = "bandit" (simulations.problems.bandits.Bandit), or
-        n_actions = 20                    # "tokens" (simulations.problems.token_trees.TokenProblem)
-        [rule]                            # an update rule and its options
-        name = "aepo"
-        base = { name = "grpo", clip_high = 0.28 }
-        [dynamics]                        # options of simulations.engine.Dynamics
-        steps = 4000
-        samples = { group_size = 8 }      # left out: exact expectation
-        [grid]                            # lists of values: every combination is computed
-        problem.n_correct = [1, 4, 8]
-        rule.target = [0.25, 0.5, 1.0]
-        dynamics.learning_rate = [0.1, 0.5]
-
-    [[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems. A rule
-    of your own is name = "my_rules.py:Thrifty".
+    {TARGETS}
 
     Args:
         file: The sweep, in TOML.
@@ -218,6 +206,30 @@ def sweep(
         outcome = _computed(found, output, backend)
         write(outcome)
     return 1 if outcome["lost"] else 0
+
+
+TARGETS = """\
+targets.toml:
+
+        n_starts = 8                      # policies started from each problem
+        seed = 0                          # of the starts and of samples
+        [problem]                         # kind = "bandit" (simulations.problems.bandits.Bandit), or
+        n_actions = 20                    # "tokens" (simulations.problems.token_trees.TokenProblem)
+        [rule]                            # an update rule and its options
+        name = "aepo"
+        base = { name = "grpo", clip_high = 0.28 }
+        [dynamics]                        # options of simulations.engine.Dynamics
+        steps = 4000
+        samples = { group_size = 8 }      # left out: exact expectation
+        [grid]                            # lists of values: every combination is computed
+        problem.n_correct = [1, 4, 8]
+        rule.target = [0.25, 0.5, 1.0]
+        dynamics.learning_rate = [0.1, 0.5]
+
+    [[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems. A rule
+    of your own is name = "my_rules.py:Thrifty"."""
+"""The part of a sweep's help on its file, indented as the docstring is."""
+sweep.__doc__ = (sweep.__doc__ or "").replace("{TARGETS}", TARGETS)
 
 
 def _computed(sweep: SweepFile, output: Path, backend: Backend) -> dict[str, Any]:

@@ -25,10 +25,9 @@ One claim in one call: ``judge(claim)`` gives its `Verdict` quickly, ``judge(cla
 
 from typing import NoReturn
 
-from entropy_theory.verification.bandit_policies import bandit_instances
+from entropy_theory.verification.bandit_policies import SOME_WRONG, bandit_instances
 from entropy_theory.verification.check import FULL, QUICK, judge
 from entropy_theory.verification.claim import (
-    SOME_WRONG,
     Claim,
     Condition,
     Mutant,

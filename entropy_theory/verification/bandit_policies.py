@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from entropy_theory import strategies
+from entropy_theory.verification.claim import Condition
 from entropy_theory.verification.drawn_fields import (
     Scalar,
     Vector,
@@ -32,6 +33,9 @@ from entropy_theory.verification.instances import Batch, Instances, Larger
 
 MOST_VECTORS = 250
 """How many combinations of a vector's grid values are enumerated for one policy, at most."""
+
+SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
+"""The hypothesis of many claims: where every action is right nothing is learned."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -104,10 +104,6 @@ class Condition:
                 "('>') or at least zero ('>='); for below, give it with the other sign")
 
 
-SOME_WRONG = Condition(latex="some action is wrong", value=lambda i: ~np.all(i.correct, axis=-1))
-"""The hypothesis of many claims: where every action is right nothing is learned."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """One step of a printed proof, or an experiment.

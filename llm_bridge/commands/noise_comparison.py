@@ -48,19 +48,15 @@ OPTIMIZERS: dict[str, tuple[Literal["adamw", "sgd"], tuple[str, ...]]] = {
 GROUPS = {f"groups of {size}": {"samples": size} for size in (2, 3, 4, 6, 12, 16, 32)}
 _KL: dict[str, Any] = {"rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001")}
 
-
-def _bonus(bonus: float, penalty: float) -> dict[str, Any]:
-    """Return the options of GRPO with an entropy bonus and a KL penalty."""
-    return {"rule": "entropy-bonus", "rule_options": (
+BONUS: dict[str, dict[str, Any]] = {
+    f"bonus {bonus}, KL {penalty}": {"rule": "entropy-bonus", "rule_options": (
         f"coefficient={bonus}", "base=reference-kl", f"base.coefficient={penalty}", "base.estimator=k3",
         "base.base=grpo")}
-
-
-BONUS: dict[str, dict[str, Any]] = {
-    "bonus .001, KL .001": _bonus(1e-3, 1e-3), "bonus .00001, KL .00001": _bonus(1e-5, 1e-5),
-    "bonus .001, KL .01": _bonus(1e-3, 1e-2), "bonus 0, KL .001": {
-        "rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001", "estimator=k3")},
-    "bonus .001, KL .001, eps 1e-3": _bonus(1e-3, 1e-3) | {"trl_options": ("adam_epsilon=1e-3",)}}
+    for bonus, penalty in ((".001", ".001"), (".00001", ".00001"), (".001", ".01"))}
+BONUS["bonus 0, KL .001"] = {
+    "rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001", "estimator=k3")}
+BONUS["bonus .001, KL .001, eps 1e-3"] = {
+    **BONUS["bonus .001, KL .001"], "trl_options": ("adam_epsilon=1e-3",)}
 """The variants with an entropy bonus, for runs whose every answer gets reward 1."""
 VARIANTS: dict[str, dict[str, Any]] = {
     **GROUPS, **BONUS, "batch of 4 times": {"prompts": 4},
@@ -85,7 +81,6 @@ REMEDIES = ("plain", "rate to 0", "batch of 4 times", "eps 1e-4", "KL .001", "KL
 RATES = (1e-4, 2e-4, 4e-4)
 MATCHED = RATES[1]
 """The rate of AdamW whose steps other optimizers match in length."""
-BONUS_RATES = {"AdamW": 1e-4, "SGD": 1e-2}
 LENGTHENED = {"SGD": 1.56e-2, "momentum": 3.9e-3, "AdamW, beta1 0": 6.1e-5}
 """The rates that runs at the matched rate showed to be needed for steps as long as AdamW's on sum."""
 PRETRAINED_RATES = {"AdamW": 2e-5, "SGD": 1e-3}
@@ -177,8 +172,8 @@ def design(name: Design) -> list[NoisyRun]:
                 for seed in SEEDS for optimizer, rate in LENGTHENED.items()]
     if name == "bonus":
         both, none = "bonus .001, KL .001", "bonus 0, KL .001"
-        return [NoisyRun(coin=coin, optimizer=optimizer, rate=BONUS_RATES[optimizer], variant=variant,
-                         seed=seed)
+        return [NoisyRun(coin=coin, optimizer=optimizer, variant=variant, seed=seed,
+                         rate=1e-2 if optimizer == "SGD" else FLAT_RATE)
                 for seed in SEEDS for coin, optimizer, variant in (
                     *((1.0, "AdamW", each) for each in BONUS), (1.0, "SGD", both),
                     (None, "AdamW", both), (None, "AdamW", none))]
