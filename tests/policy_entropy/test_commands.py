@@ -219,14 +219,6 @@ def test_help_lists_every_command(command):
     assert command()[0] == 2
 
 
-def test_every_command_exists_and_says_what_its_options_are(command):
-    """A name in the table that leads nowhere."""
-    for name in ("verify", "prove", "check", "fit", "simulate", "sweep", "train", "figures", "reproduce"):
-        status, out, _ = command(name, "--help")
-        assert status == 0
-        assert out.startswith(f"usage: policy-entropy {name} ")
-
-
 def test_the_page_says_which_command_takes_which_option():
     """An option of the dialect that a command lacks without a reason, or a table of another version."""
     said = {}
