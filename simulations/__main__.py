@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -211,25 +212,25 @@ def sweep(
 TARGETS = """\
 targets.toml:
 
-        n_starts = 8                      # policies started from each problem
-        seed = 0                          # of the starts and of samples
-        [problem]                         # kind = "bandit" (simulations.problems.bandits.Bandit), or
-        n_actions = 20                    # "tokens" (simulations.problems.token_trees.TokenProblem)
-        [rule]                            # an update rule and its options
-        name = "aepo"
-        base = { name = "grpo", clip_high = 0.28 }
-        [dynamics]                        # options of simulations.engine.Dynamics
-        steps = 4000
-        samples = { group_size = 8 }      # left out: exact expectation
-        [grid]                            # lists of values: every combination is computed
-        problem.n_correct = [1, 4, 8]
-        rule.target = [0.25, 0.5, 1.0]
-        dynamics.learning_rate = [0.1, 0.5]
+    n_starts = 8                      # policies started from each problem
+    seed = 0                          # of the starts and of samples
+    [problem]                         # kind = "bandit" (simulations.problems.bandits.Bandit), or
+    n_actions = 20                    # "tokens" (simulations.problems.token_trees.TokenProblem)
+    [rule]                            # an update rule and its options
+    name = "aepo"
+    base = { name = "grpo", clip_high = 0.28 }
+    [dynamics]                        # options of simulations.engine.Dynamics
+    steps = 4000
+    samples = { group_size = 8 }      # left out: exact expectation
+    [grid]                            # lists of values: every combination is computed
+    problem.n_correct = [1, 4, 8]
+    rule.target = [0.25, 0.5, 1.0]
+    dynamics.learning_rate = [0.1, 0.5]
 
-    [[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems. A rule
-    of your own is name = "my_rules.py:Thrifty"."""
-"""The part of a sweep's help on its file, indented as the docstring is."""
-sweep.__doc__ = (sweep.__doc__ or "").replace("{TARGETS}", TARGETS)
+[[rule]] several times, each with a label, makes an axis of rules; [[problem]] one of problems. A rule
+of your own is name = "my_rules.py:Thrifty"."""
+"""The part of a sweep's help on its file."""
+sweep.__doc__ = inspect.cleandoc(sweep.__doc__ or "").replace("{TARGETS}", TARGETS)
 
 
 def _computed(sweep: SweepFile, output: Path, backend: Backend) -> dict[str, Any]:

@@ -20,7 +20,7 @@ WIDTH = "100"
 
 
 def helped(name: str) -> str:
-    """Return what a command prints of itself, at one width and without colours or this machine's paths."""
+    """Return what a command prints of itself, at one width and without colours."""
     out = io.StringIO()
     with (mock.patch.object(sys, "argv", ["policy-entropy", name, "--help"]),
           mock.patch.dict(os.environ, {"COLUMNS": WIDTH, "NO_COLOR": "1", "TERM": "dumb"}),
