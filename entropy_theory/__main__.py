@@ -255,6 +255,10 @@ def prove(
         write(results)
     if accept:
         refutations.accept_all(all_claims().values(), ledger.read_accepted())
+        for proof in filter(None, map(proofs.proof_of, chosen.values())):
+            for name in proof.unwitnessed:
+                print(f"warning: {proof.own} has no Theorem {name}: nothing shows that the hypotheses of "
+                      f"{proof.claim_id} can be met", file=sys.stderr)
     return 0 if all(result.accepted for result in results.values()) else 1
 
 

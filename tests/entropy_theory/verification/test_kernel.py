@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from entropy_theory import __main__ as console
 from entropy_theory.claims import all_claims, claims_in_file
 from entropy_theory.verification import (
     Claim,
@@ -378,3 +379,22 @@ def test_every_proof_names_its_statement():
     for proof in written_proofs():
         name = f"Statements.{proof.module}.{proof.part}"
         assert f"\nTheorem proved : {name}.\n" in proof.path.read_text(), proof.path
+
+
+def test_accepting_a_proof_without_its_witness_warns(monkeypatch, capsys):
+    """A claim that was accepted, of which a slow test alone found that its hypotheses may be empty."""
+    claim_id = "extension.coin-groups"
+    proof = proofs.proof_of(all_claims()[claim_id])
+    assert proof.witnesses
+    without = dataclasses.replace(proof, needs={name: text.replace("Theorem witness", "Theorem other")
+                                                for name, text in proof.needs.items()})
+    for module, name in ((refutations, "check_installed"), (refutations, "write"),
+                         (refutations, "accept_all")):
+        monkeypatch.setattr(module, name, lambda *_: None)
+    monkeypatch.setattr(console.report, "print_proofs", lambda *_, **__: {})
+    found = []
+    for made in (proof, without):
+        monkeypatch.setattr(proofs, "proof_of", lambda _, made=made: made)
+        console.prove((claim_id,), accept=True)
+        found.append(capsys.readouterr().err)
+    assert ["no Theorem witness" in said for said in found] == [False, True]
