@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from entropy_theory.update_rules import RULES
 from simulations.experiments import effect_of_every_rule as experiment
 
 SMALL = dataclasses.replace(experiment.PROFILES["smoke"], rules=("grpo", "dppo", "natural-gradient"))
@@ -20,3 +21,7 @@ def test_rules_differ_from_grpo_where_they_differ_from_it():
     # Its Fisher matrix is that of independent logits: it has no training, and no wrong number.
     assert np.isnan(found.entropy.sel(rule="natural-gradient")).all()
     assert found.ratio.sel(rule="natural-gradient") > 1
+
+
+def test_every_rule_is_measured():
+    assert experiment.Config().rules == tuple(RULES)

@@ -1,10 +1,19 @@
-"""Guards experiment interventions_on_the_curve: what GRPO is in expectation."""
+"""Guards experiment interventions_on_the_curve: all rules are in it, and what GRPO is in expectation."""
 
 import numpy as np
 
 from entropy_theory import policy, tabular
 from entropy_theory.advantages import group_normalization_gain
+from entropy_theory.update_rules import RULES
 from simulations.experiments import interventions_on_the_curve as experiment
+
+
+def test_every_rule_is_compared():
+    config = experiment.PROFILES["default"]
+    compared = {rule.name for mode in experiment.MODES
+                for rule in experiment.rules(config, mode).values()}
+    assert compared <= set(RULES)
+    assert len(compared) >= 13
 
 
 def test_exact_grpo_is_that_of_its_groups():

@@ -14,9 +14,16 @@ def methods(runs, kl_cov):
                   options=("ratio=0.02",))
 
 
-def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path):
-    """A verdict from means alone, or without runs."""
+def test_every_printed_average_is_wrong_and_one_order_is_reversed(tmp_path):
+    """Means of the rows: 39.09 (38.6), 39.84 (38.8), 41.74 (40.4), 41.09 (40.6); 45.17 (45.8) ..."""
+    means = [value for table in figure.PRINTED.values() for value in table.averages().values()]
+    assert [f"{mean:.2f}" for mean in means] == [
+        "39.09", "39.84", "41.74", "41.09", "45.17", "46.46", "50.63", "51.59"]
     assert judged(figure, figure.data(tmp_path)) == {"": "awaits runs"}
+
+
+def test_a_seed_among_grpo_s_changes_the_verdict(tmp_path):
+    """A verdict from means alone."""
     methods(tmp_path / "a" / "runs", 0.7)
     methods(tmp_path / "b" / "runs", 0.55)
     assert judged(figure, figure.data(tmp_path / "a")) == {"0.8M transformer": "seen"}
