@@ -167,7 +167,7 @@ mutation: .venv/ready  ## small bugs put in one at a time, which tests must noti
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[mutation]'
 	$(BIN)/python -m tests.mutation --only $(patsubst %,'%',$(ONLY)) --sample $(SAMPLE) --jobs $(JOBS)
 
-fuzz: .venv/ready  ## formulas and every reader on 10,000 cases each: an hour or two (CASES=10000)
+fuzz: .venv/ready  ## formulas, rules and every reader on 10,000 cases each: an hour or two (CASES=10000)
 	FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n 2 -m deep tests/*/test_fuzz.py tests/package/test_escaping.py
 
 lint: .venv/ready  ## style, types, plain words, which room may import which

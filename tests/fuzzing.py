@@ -100,8 +100,12 @@ finite = Palette((*NEAR, *FAR))
 """Finite numbers of any size."""
 numbers = Palette((*NEAR, *FAR, *NOT_FINITE))
 """Any floats."""
+moderate = Palette((*NEAR, TINY, -TINY, 1e-160, 1e15, -1e15, 6e-8))
+"""Numbers whose squares do not overflow, in single precision either."""
 with_infinity = Palette((*NEAR, -math.inf))
 """Logits: an action may never be taken."""
+log_probs = Palette((0.0, -1.0, -TINY, -1e-16, -745.2, -1e5), -30.0, 0.0)
+"""Logarithms of probabilities."""
 shares = Palette((0.0, 1.0, 0.5, TINY, 1 - 2**-53, 1e-300), 0.0, 1.0)
 """Numbers in [0, 1]."""
 positive = Palette((1.0, 0.5, 2.0, 1e-3, 1e3, math.inf, TINY, 1e308), 0.05, 20.0)

@@ -1,4 +1,4 @@
-"""Guards formulas against extreme numbers, and readers against bad files.
+"""Guards formulas, advantages and rules against extreme numbers, and readers against bad files.
 
 A case fails where the answer is wrong or NaN, where an argument is changed, or where what is raised is
 not what the docstring says. Oracles are ball arithmetic and identities.
@@ -18,6 +18,7 @@ import pytest
 from hypothesis import strategies as st
 
 from entropy_theory import (
+    advantages,
     entropy_change,
     policy,
     update_rules,
@@ -25,14 +26,19 @@ from entropy_theory import (
 from entropy_theory.claims import claims_in_file
 from entropy_theory.performance_law import training_log
 from entropy_theory.support import results, stored, user_code
+from entropy_theory.token_batch import TokenBatch
 from entropy_theory.update_rules import rule_options
 from entropy_theory.verification import ledger
 from policy_entropy.__main__ import main
+from tests.entropy_theory.test_update_rules import VARIANTS
 from tests.fuzzing import (
+    FLOATS,
     NOT_FINITE,
     ODD_SHAPES,
     SHAPES,
+    TINY,
     Call,
+    Palette,
     Reader,
     arrays,
     as_csv,
@@ -44,6 +50,9 @@ from tests.fuzzing import (
     finite,
     fuzz,
     holds_of,
+    log_probs,
+    moderate,
+    nothing,
     numbers,
     ordinary,
     positive,
@@ -209,12 +218,121 @@ POLICY = {
         function=entropy_change.sign_change_temperature, arguments=policies(correct=masks_of), nan=True),
 }
 
+# ------------------------------------------------------------------ token batches, advantages, rules
+
+
+def is_standardized(result, batch, rows):
+    """An advantage is at most sqrt(n - 1) standard deviations, n rows of equal weight."""
+    assert (np.abs(result[rows]) <= math.sqrt(max(batch.mask.shape[-2] - 1, 1)) * 1.01).all()
+
+
+def is_gain(result, right, wrong, group_size):
+    bound = math.sqrt(group_size - 1) * (1 + 8 * group_size * float(np.finfo(right.dtype).eps))
+    assert (result >= 0).all()
+    assert (result <= bound).all()
+
+
+BATCHES = ((2, 1), (1, 1), (4, 1), (3, 2), (4, 3), (2, 4, 2), (2, 0), (0, 1))
+
+
+@st.composite
+def batches(draw, palette=moderate, odd=False, **further):
+    """A token batch beside further arguments; ``odd`` ones hold what `UpdateRule.prepare` refuses."""
+    shape = draw(st.sampled_from(BATCHES if odd else BATCHES[:6]))
+    found = draw(columns(shape, palette, log_probs if not odd else numbers, odd))
+    batch = TokenBatch(**found)
+    given = {"batch": batch}
+    if "rows" in further:
+        given["rows"] = draw(st.sampled_from((batch.mask, batch.is_ordinary, batch.is_tempered)))
+    given |= {name: draw(other(shape) if callable(other) else other)
+              for name, other in further.items() if name != "rows"}
+    return given
+
+
+@st.composite
+def columns(draw, shape, palette, of_probability, odd):
+    """The columns of a batch, by name."""
+    of_row, dtypes = (*shape[:-1], 1), (draw(st.sampled_from(FLOATS[:2])),)
+
+    def column(values, rows=False, kind=dtypes):
+        found = draw(arrays(of_row if rows else shape, values, dtypes=kind))
+        return np.broadcast_to(found, shape) if rows else found
+
+    mask = column(Palette((1.0, 1.0, 0.0), 1.0, 1.0), kind=(np.bool_,))
+    count = max(int(mask.sum()), 1)
+    ids = Palette((0.0, 1.0, 2.0), 0.0, 0.0)
+    found = {
+        "log_prob": column(of_probability), "old_log_prob": column(of_probability),
+        "reward": column(palette, rows=draw(st.integers(0, 3)) > 0), "mask": mask,
+        "weight": column(numbers) if odd and draw(st.booleans()) else np.full(
+            shape, 1 / count, dtypes[0]),
+        "entropy": column(Palette((0.0, 1.0, TINY, 700.0), 0.0, 8.0)),
+        "clamped_entropy": column(Palette((0.0, 1.0, TINY, 700.0), 0.0, 8.0)),
+        "reference_log_prob": column(of_probability), "sampling_temperature": column(
+            Palette((1.0, 0.8), 1.0, 1.2), rows=True),
+        "entropy_effect": column(palette),
+        "group": column(ids, rows=True, kind=(np.int64,)), "state": column(ids, kind=(np.int64,)),
+        "action": column(ids, kind=(np.int64,)),
+        "sequence": np.broadcast_to(np.arange(shape[-2])[:, None], shape),
+    }
+    if draw(st.booleans()):
+        found["tempered"] = np.broadcast_to(
+            draw(arrays(of_row, booleans, dtypes=(np.bool_,))), shape)
+    if odd and draw(st.integers(0, 3)) == 0:
+        found["advantage"] = column(palette)
+    return found
+
+
+def rule_coefficients(name, batch):
+    """What a rule makes of a batch: scores, state terms, metrics; prepared first."""
+    rule = RULES_OF[name]
+    prepared = rule.prepare(batch)
+    scores, terms = rule.scores(prepared), rule.state_terms(prepared)
+    assert (scores[~batch.mask] == 0).all()
+    return {"scores": scores, **terms, **rule.metrics(prepared)}
+
+
+def are_coefficients(result, name, batch):
+    for key, column in result.items():
+        assert np.isfinite(column).all(), (key, column)
+
+
+RULES_OF = {f"{i} {name} {options}": update_rules.get(name, **options)
+            for i, (name, options) in enumerate(VARIANTS)}
+OF_BATCHES = {
+    name: Call(function=getattr(advantages, name), arguments=batches(rows=True), check=check)
+    for name, check in {
+        "group_normalized": is_standardized, "leave_one_out": nothing, "batch_normalized": nothing,
+        "group_centered": nothing, "group_centered_batch_normalized": nothing, "reward": nothing,
+        "without_signal": nothing, "equal_reward_groups": nothing}.items()
+}
+TOKENS = {
+    **{f"advantages.{name}": call for name, call in OF_BATCHES.items()},
+    "advantages.expected_group_normalized": Call(
+        function=advantages.expected_group_normalized,
+        arguments=batches(Palette((0.0, 1.0), 0.0, 1.0), rows=True, group_size=st.integers(0, 40),
+                          ddof=st.integers(0, 1))),
+    "advantages.group_normalization_gain": Call(
+        function=advantages.group_normalization_gain,
+        arguments=st.fixed_dictionaries({
+            "right": arrays((4,), shares, dtypes=FLOATS[:2]),
+            "group_size": st.sampled_from((-1, 0, 1, 2, 3, 8, 60, 600))}).map(
+            lambda found: {**found, "wrong": 1 - found["right"]}),
+        refuses=lambda group_size, **_: group_size < 2, check=is_gain),
+    "update_rules.rule.UpdateRule": Call(
+        function=rule_coefficients, check=are_coefficients,
+        arguments=batches(numbers, odd=True, name=st.sampled_from(list(RULES_OF)))),
+}
+
+
+CALLS = {**POLICY, **TOKENS}
+
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", POLICY)
+@pytest.mark.parametrize("name", CALLS)
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_a_function_answers_right_or_says_what_is_wrong(name):
-    fuzz(POLICY[name].arguments, lambda arguments: holds_of(POLICY[name], arguments))
+    fuzz(CALLS[name].arguments, lambda arguments: holds_of(CALLS[name], arguments))
 
 
 # ------------------------------------------------------------------ readers
