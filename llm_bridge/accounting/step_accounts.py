@@ -172,18 +172,17 @@ class StepAccounts(TrainerCallback, abc.ABC):
         measured = rows if self._choose is None else len(self._choose(torch.ones(rows)))
         size = sum(local(p).numel() * p.element_size() for p in self._trainer.model.parameters()
                    if p.requires_grad) / 2**20
-        told = [f"in one step of {every} {passes} of {measured} of {rows} sequences"
+        told = [f"one step in {every} also takes {passes} of {measured} of its {rows} sequences"
                 for every, passes in ((self._every, "three forward and two backward passes"),
                                       (self.forecast_every, "one forward and one backward pass"))
                 if every and (every != self._every or passes.startswith("three"))]
         router = int(getattr(self._trainer, "aux_loss_enabled", False))
         if router:
-            told.append(f"one forward and one backward pass of {rows} for the router's loss")
+            told.append(f"each one forward and one backward pass of {rows} for the router's loss")
         held = 3 if self._every else int(self.gradient.needs_backward or self._announces_more)
         held += router
         memory = f"up to {held} x {size:.0f} MiB for gradients and weights" if held else "no copy of them"
-        return (f"entropy: {' and '.join(told)} more than without, and {memory}, outside the training "
-                "passes")
+        return f"cost of the entropies: {', and '.join(told)}. Outside the training passes: {memory}"
 
     @abc.abstractmethod
     def passes(self) -> list[Pass]:

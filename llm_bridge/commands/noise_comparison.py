@@ -82,7 +82,7 @@ RATES = (1e-4, 2e-4, 4e-4)
 MATCHED = RATES[1]
 """The rate of AdamW whose steps other optimizers match in length."""
 LENGTHENED = {"SGD": 1.56e-2, "momentum": 3.9e-3, "AdamW, beta1 0": 6.1e-5}
-"""The rates that runs at the matched rate showed to be needed for steps as long as AdamW's on sum."""
+"""Higher rates on sum, where steps at the matched rate were shorter than AdamW's."""
 PRETRAINED_RATES = {"AdamW": 2e-5, "SGD": 1e-3}
 """The rates for SmolLM2-135M. That of SGD comes from runs at the matched rate, .002: the squares of
 their steps were four times those of AdamW. Raw gradients of a few steps had promised shorter ones."""

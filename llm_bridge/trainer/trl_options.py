@@ -85,7 +85,7 @@ OPTIONS: dict[str, Option] = {
            "group divides by the standard deviation over G - 1, without TRL's 1e-4, and none is "
            "group-centered. Batch is refused. It divides by the deviation of rewards before they are "
            "centered, so that prompts of unequal difficulty make every step short. "
-           "Reinforce++-baseline divides by that of centered rewards"),
+           "The estimator reinforce++-baseline divides by that of centered rewards"),
     **_all(TRANSLATED, "beta use_bias_correction_kl",
            "the rule reference-kl with estimator k3, or k3-corrected"),
     **_all(TRANSLATED, "entropy_coef", "the rule entropy-bonus, averaged over the tokens of a step"),

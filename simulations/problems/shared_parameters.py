@@ -46,7 +46,7 @@ class Coupled:
         _check_least(rank=self.rank, seed=self.seed)
 
     def check(self, n_states: int, n_actions: int) -> None:
-        """Raise ValueError if there are no such states and actions, or no memory for their features."""
+        """Raise ValueError if a number is below 1, or if the features do not fit into memory."""
         _check_least(n_states=n_states, n_actions=n_actions)
         check_memory(
             16 * (n_states * n_actions) ** 2, f"features of {n_states} states x {n_actions} actions",

@@ -134,7 +134,7 @@ def test_by_default_every_tenth_step_is_forecast_on_a_quarter_of_its_rows(tmp_pa
         assert found._accounts._choose(torch.ones(24)).tolist() == [0, 1, 2, 3, 4, 5]
     assert [r["step"] for r in records["adamw_torch"] if "entropy_gradient" in r] == [1, 11]
     assert not any("entropy_gradient" in r for r in records["adafactor"])
-    assert "in one step of 10 one forward and one backward pass of" in caplog.text
+    assert "one step in 10 also takes one forward and one backward pass of 6 of its 24" in caplog.text
     assert "diagnostics log no forecast: " in caplog.text
     with pytest.raises(ValueError, match="Adafactor"):
         made = grpo_trainer(tmp_path / "asked", *loaded_llama(tmp_path / "model"), optim="adafactor")
