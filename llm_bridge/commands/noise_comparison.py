@@ -55,8 +55,8 @@ BONUS: dict[str, dict[str, Any]] = {
     for bonus, penalty in ((".001", ".001"), (".00001", ".00001"), (".001", ".01"))}
 BONUS["bonus 0, KL .001"] = {
     "rule": "reference-kl", "rule_options": ("base=grpo", "coefficient=0.001", "estimator=k3")}
-BONUS["bonus .001, KL .001, eps 1e-3"] = {
-    **BONUS["bonus .001, KL .001"], "trl_options": ("adam_epsilon=1e-3",)}
+BONUS |= {f"{name}, eps {eps}": {**BONUS[name], "trl_options": (f"adam_epsilon={eps}",)}
+          for name, eps in (("bonus .001, KL .001", "1e-3"), ("bonus .00001, KL .00001", "1e-12"))}
 """The variants with an entropy bonus, for runs whose every answer gets reward 1."""
 VARIANTS: dict[str, dict[str, Any]] = {
     **GROUPS, **BONUS, "batch of 4 times": {"prompts": 4},
