@@ -85,6 +85,7 @@ class Diagnostics(TrainerCallback):
             TRL's losses have advantages and no rewards; tokens of advantage 0 are in neither sum.
             The log also has by how much all tokens miss the whole, and the rounding error of their
             sum.
+        account_offload: whether gradients and copies of weights that an account holds lie in main memory.
         coefficients_every: read the coefficients of every N-th step, and forecast by them. 0: none.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
 
@@ -97,7 +98,7 @@ class Diagnostics(TrainerCallback):
     def __init__(
         self, trainer: Any, *, forecast_every: int | None = None, account_every: int = 0,
         account_reads: Literal["before", "after"] = "before", account_sequences: int | None = None,
-        account_tokens: bool = False, coefficients_every: int = 0,
+        account_tokens: bool = False, account_offload: bool = False, coefficients_every: int = 0,
         on_step: Callable[[dict[str, Any]], None] | None = None,
     ):
         if isinstance(trainer, EntropyTrainer):
@@ -143,7 +144,7 @@ class Diagnostics(TrainerCallback):
                     "after": account_every}[account_reads]
         self._accounts = None if not account_every + foretold else ScoredAccounts(
             trainer, self._seen, every=account_every, forecast_every=foretold, tokens=account_tokens,
-            reads=account_reads,
+            reads=account_reads, offload=account_offload,
             sequences=quarter if account_sequences is None and not account_every else account_sequences)
         if self._accounts is not None:
             trainer.add_callback(self._accounts)

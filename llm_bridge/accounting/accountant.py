@@ -45,7 +45,7 @@ class Accountant(StepAccounts):
 
     Args:
         trainer: an EntropyTrainer.
-        every, forecast_every, tokens, reads, sequences, path: as `StepAccounts`. With ``every=0``
+        every, forecast_every, tokens, reads, sequences, more: as `StepAccounts`. With ``every=0``
             only forecasts are made.
         forecast_unit: whether to forecast also the effect of a unit of the rule's coefficient
             (``change_per_coefficient``). It costs one more pass before the step, unless the unit is
@@ -65,10 +65,10 @@ class Accountant(StepAccounts):
     def __init__(
         self, trainer: Any, *, every: int = 1, forecast_every: int | None = None,
         tokens: bool = True, forecast_unit: bool = False,
-        reads: Literal["before", "after"] = "before", sequences: int | Choice | None = None, **path: Any,
+        reads: Literal["before", "after"] = "before", sequences: int | Choice | None = None, **more: Any,
     ):
         super().__init__(trainer, every=every, forecast_every=forecast_every, tokens=tokens, reads=reads,
-                         sequences=sequences, **path)
+                         sequences=sequences, **more)
         self._forecast_unit = forecast_unit
         self._at_hand: _AtHand | None = None
         trainer.before_backward.append(self._add_backward_pass)

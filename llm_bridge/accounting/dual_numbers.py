@@ -44,7 +44,8 @@ def derivatives(
             warnings.filterwarnings("ignore", ".*torch.jit.script")
             weights = {
                 name: forward_ad.make_dual(
-                    parameter.detach(), direction[place[id(parameter)]].to(parameter.dtype))
+                    parameter.detach(),
+                    direction[place[id(parameter)]].to(parameter.device, parameter.dtype))
                 for name, parameter in whole.named_parameters() if id(parameter) in place
             }
             found = torch.func.functional_call(whole, weights, (passes,), tie_weights=True)

@@ -51,13 +51,15 @@ class EntropyGradient:
     Args:
         model: the model in training, in whatever data parallelism wraps it.
         accelerator: accelerate's.
+        offload: whether what is held beyond a pass lies in main memory: gradients, and copies of weights.
 
     Raises:
         ValueError: a model without a trainable parameter.
     """
 
-    def __init__(self, model: Any, accelerator: Any):
+    def __init__(self, model: Any, accelerator: Any, *, offload: bool = False):
         self.model, self._accelerator = model, accelerator
+        self._home = torch.device("cpu") if offload else None
         self.roundoff = faults.roundoff(model, accelerator.mixed_precision)
         # Found once: walks through all modules are a tenth of a small model's pass.
         self._modules = list(model.modules())
@@ -112,7 +114,15 @@ class EntropyGradient:
 
     def zero(self) -> Slope:
         """Return a slope of zeros."""
-        return Slope([torch.zeros_like(working(p)) for p in self.parameters])
+        return Slope([torch.zeros_like(working(p), device=self._home) for p in self.parameters])
+
+    def copies(self) -> list[torch.Tensor]:
+        """Return copies of the weights, this rank's part of each parameter, where they are held."""
+        return [local(p).to(self._home or p.device, copy=True) for p in self.parameters]
+
+    def fetched(self, held: Sequence[torch.Tensor], place: int, rows: Rows = ...) -> torch.Tensor:
+        """Return what is held for rows of the parameter at a place, on that parameter's device."""
+        return held[place][rows].to(self.parameters[place].device)
 
     def add_backward_pass(self, total: Slope, entropy: torch.Tensor, measure: torch.Tensor) -> None:
         """Add the gradient of sum(measure x entropy) to ``total``; the graph stays for the loss.
@@ -139,13 +149,16 @@ class EntropyGradient:
         with self.own_passes(), torch.enable_grad(), self._set_aside():
             passes()
             return Slope([
-                torch.zeros_like(working(p)) if p.grad is None else working(p.grad)
+                torch.zeros_like(working(p), device=self._home) if p.grad is None
+                else working(p.grad).to(self._home or p.device)
                 for p in self.parameters])
 
     def whole(self, total: Slope) -> Slope:
         """Sum over ranks what `add_backward_pass` added up on each of them."""
         if self._accelerator.num_processes > 1:
-            total.parts = [self._accelerator.reduce(part, "sum") for part in total.parts]
+            for place, part in enumerate(total.parts):
+                whole = self._accelerator.reduce(self.fetched(total.parts, place), "sum")
+                total.parts[place] = whole.to(part.device)
         return total
 
     def evaluate(
@@ -247,7 +260,7 @@ class EntropyGradient:
         self, tensors: Mapping[str, torch.Tensor], slope: Slope, place: int, rows: Rows = ...
     ) -> dict[str, float]:
         """Inner products of the slope by rows of a parameter with tensors, this rank's share."""
-        part = slope.parts[place][rows]
+        part = self.fetched(slope.parts, place, rows)
         share = 1 / _copies(self.parameters[place], self._accelerator.num_processes)
         return {name: share * _inner(part, tensor) for name, tensor in tensors.items()}
 
@@ -297,9 +310,10 @@ class EntropyGradient:
     ) -> list[TokenStatistics]:
         """Each token's statistics at the weights + width x direction; the weights are restored
         after."""
-        here = [local(p).clone() for p in self.parameters]
+        here = self.copies()
         try:
-            self.move(lambda at: working(here[at]) + width * direction.parts[at])
+            self.move(lambda at: (
+                working(self.fetched(here, at)) + width * self.fetched(direction.parts, at)))
             return self.statistics(rows)
         finally:
             self.move(lambda at: here[at])
@@ -310,7 +324,8 @@ class EntropyGradient:
 
     def _adding_to(self, total: Slope) -> Callable[[int, torch.Tensor], None]:
         def add(place: int, gradient: torch.Tensor) -> None:
-            total.parts[place].add_(working(gradient))
+            part = total.parts[place]
+            part.add_(working(gradient).to(part.device))
 
         return add
 

@@ -167,7 +167,7 @@ class OptimizerStep:
         for rows in reader.rows():
             scale, gradient, carried, decay = reader.read(start, rows)
             unclipped = gradient / self._clip if self._clip > 0 else torch.zeros_like(gradient)
-            router = None if self._router is None else self._router[place][rows]
+            router = None if self._router is None else self._router[place][rows].to(gradient.device)
             if router is not None:
                 unclipped = unclipped - router
             yield rows, Addends(
@@ -278,7 +278,8 @@ class _Reader(ABC):
         return self._grad._version != self._version
 
     def _weights(self, start: torch.Tensor | None, rows: Rows) -> torch.Tensor:
-        return working(local(self._parameter if start is None else start)[rows])
+        weights = local(self._parameter if start is None else start)[rows]
+        return working(weights.to(self._grad.device))
 
 
 _Parts = tuple[torch.Tensor | float, torch.Tensor, torch.Tensor | None, torch.Tensor | None]

@@ -13,8 +13,8 @@ gives these derivatives for all tokens. Their sum is checked against the inner p
 cancel in their sum, as the tokens themselves do.
 
 A forecast alone holds the entropy's gradient for one parameter at a time. Otherwise all of it is
-held, and for an accounted step the weights before and after it too. A router's own loss adds its
-gradient. One more gradient is held where a path takes more than two points, and while the forecast
+held, and for an accounted step the weights before and after it too, in main memory if
+`EntropyGradient` offloads. A router's own loss adds its gradient. One more gradient is held where a path takes more than two points, and while the forecast
 of an accounted step is divided over tokens. Training goes on with the weights that the optimizer
 left, to the last bit.
 """
@@ -118,7 +118,7 @@ class StepAccountant:
         self.keeps_weights = keeps == "weights"
         self._start = None
         if self.keeps_weights:
-            self._start = [local(p).clone() for p in gradient.parameters]
+            self._start = gradient.copies()
         self._slope: list[Slope] = []
         """Taken out by what changes it in place, and so held no longer than it is the entropy's."""
         self.forecast_parts: dict[str, float] = {}
@@ -166,8 +166,9 @@ class StepAccountant:
         if rest > 8 * rounding * abs(factor) * size:
             return None
         power = sum(
-            gradient.products({WHOLE: addends.scale * self._slope[0].parts[place][rows]},
-                              self._slope[0], place, rows)[WHOLE]
+            gradient.products(
+                {WHOLE: addends.scale * gradient.fetched(self._slope[0].parts, place, rows)},
+                self._slope[0], place, rows)[WHOLE]
             for place, rows, addends in self._step.addends(None))
         return self._clip * factor * gradient.sum_over_ranks([power])[0]
 
@@ -186,16 +187,17 @@ class StepAccountant:
         gradient, start = self._gradient, self._start
         parameters = gradient.parameters
         assert start is not None, "the weights before the step were not kept"
-        end = [local(p).clone() for p in parameters]
+        end = gradient.copies()
         ends_only = any(weights.element_size() < 4 for weights in end)
         entropy = gradient.mean_entropy(self._measured)
 
         def difference(place: int) -> torch.Tensor:
-            return working(end[place]) - working(start[place])
+            return working(gradient.fetched(end, place)) - working(gradient.fetched(start, place))
 
         def add_slope(total: Slope | None, t: float) -> Slope:
             gradient.move(lambda place: (
-                end[place] if t == 1.0 else working(start[place]) + t * difference(place)))
+                end[place] if t == 1.0
+                else working(gradient.fetched(start, place)) + t * difference(place)))
             return gradient.evaluate(self._measured, total)[1]
 
         def project(slope: Slope) -> float:
@@ -261,7 +263,7 @@ class StepAccountant:
         gradient, power = self._gradient, 0.0
         at_rest = set(range(len(slope.parts)))
         for place, rows, addends in self._step.addends(start):
-            scaled = addends.scale * slope.parts[place][rows]
+            scaled = addends.scale * gradient.fetched(slope.parts, place, rows)
             power += gradient.products({WHOLE: scaled}, slope, place, rows)[WHOLE]
             slope.parts[place][rows] = scaled
             at_rest.discard(place)

@@ -127,12 +127,14 @@ class StepAccounts(TrainerCallback, abc.ABC):
             measured; or a `Choice` of rows, on one process. None: all. Forecast and account are
             then of these rows' states, and their passes cost less in proportion. The account is
             divided over the tokens of all rows.
+        offload: whether gradients and copies of weights lie in main memory between their uses.
         path: as `StepAccountant.finish`: ``share`` and ``most_points``.
     """
 
     def __init__(
         self, trainer: Any, *, every: int, tokens: bool, reads: Literal["before", "after"],
-        sequences: int | Choice | None, forecast_every: int | None = None, **path: Any,
+        sequences: int | Choice | None, forecast_every: int | None = None, offload: bool = False,
+        **path: Any,
     ):
         if every < 0:
             raise ValueError(f"every must be at least 0, got {every}")
@@ -146,7 +148,7 @@ class StepAccounts(TrainerCallback, abc.ABC):
                 raise ValueError(f"sequences must be at least 1, got {sequences}")
             sequences = functools.partial(_first, sequences)
         self._trainer, self._every, self._tokens, self._reads = trainer, every, tokens, reads
-        self._choose, self._path = sequences, path
+        self._choose, self._path, self._offload = sequences, path, offload
         self.current: StepAccount | None = None
         """The account of the current step, as far as it is known."""
         self._clipping = Clipping(trainer.accelerator)
@@ -158,7 +160,8 @@ class StepAccounts(TrainerCallback, abc.ABC):
         """The gradient of the trainer's model; made when it is first asked for, in training."""
         if self._gradient is None:
             self.check()
-            self._gradient = EntropyGradient(self._trainer.model, self._trainer.accelerator)
+            self._gradient = EntropyGradient(
+                self._trainer.model, self._trainer.accelerator, offload=self._offload)
         return self._gradient
 
     def check(self) -> None:
@@ -182,6 +185,8 @@ class StepAccounts(TrainerCallback, abc.ABC):
         held = 3 if self._every else int(self.gradient.needs_backward or self._announces_more)
         held += router
         memory = f"up to {held} x {size:.0f} MiB for gradients and weights" if held else "no copy of them"
+        if held and self._offload:
+            memory += " in main memory" + ", one of them on the device for tokens" * self._tokens
         return f"cost of the entropies: {', and '.join(told)}. Outside the training passes: {memory}"
 
     @abc.abstractmethod

@@ -32,7 +32,7 @@ from llm_bridge.running.run_folder import RunRecord
 SAME = ("model", "task", "data", "reward", "chat_template", "max_new_tokens")
 """The options in which runs must agree."""
 UNTOLD = ("columns", "notes", "output", "log_to", "save_every", "save_model", "audit_every",
-          "account_every", "account_tokens", "account_sequences", "device", "dtype")
+          "account_every", "account_tokens", "account_sequences", "account_offload", "device", "dtype")
 """Options in which runs may differ without computing anything else, so that they are not shown."""
 CURVES = {
     "entropy": ("Entropy", "nats per token"),

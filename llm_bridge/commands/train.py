@@ -179,7 +179,7 @@ def build_trainer(
     if config.account_every:
         trainer.add_callback(Accountant(
             trainer, every=config.account_every, tokens=config.account_tokens,
-            sequences=config.account_sequences or None))
+            sequences=config.account_sequences or None, offload=config.account_offload))
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
 
