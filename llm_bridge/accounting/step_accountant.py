@@ -14,9 +14,9 @@ cancel in their sum, as the tokens themselves do.
 
 A forecast alone holds the entropy's gradient for one parameter at a time. Otherwise all of it is
 held, and for an accounted step the weights before and after it too, in main memory if
-`EntropyGradient` offloads. A router's own loss adds its gradient. One more gradient is held where a path takes more than two points, and while the forecast
-of an accounted step is divided over tokens. Training goes on with the weights that the optimizer
-left, to the last bit.
+`EntropyGradient` offloads. A router's own loss adds its gradient. One more gradient is held where a
+path takes more than two points, and while the forecast of an accounted step is divided over tokens.
+Training goes on with the weights that the optimizer left, to the last bit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from entropy_theory import accounting
 from entropy_theory.accounting import Account
 from entropy_theory.rounding import FORWARD_ROUNDINGS
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
-from llm_bridge.accounting.optimizer_step import OptimizerStep, local, working
+from llm_bridge.accounting.optimizer_step import OptimizerStep, working
 from llm_bridge.accounting.step_rows import Slope, StepRows
 
 WHOLE, ROUNDING = "step", "rounding"

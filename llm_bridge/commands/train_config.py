@@ -114,7 +114,7 @@ class TrainConfig:
     """Number of completions of each process's step on which the accounted entropy is measured.
     Fewer cost less. 0: all."""
     account_offload: bool = False
-    """Hold the gradients and copies of weights that an account needs in main memory, not on the device."""
+    """Hold the gradients and weights that an account needs in main memory, not on the device."""
     reward_timeout: float = REWARDS
     """Seconds that the reward function may take for a process's completions of one step. After that
     the run ends with an error that names the function; the same command resumes. 0: no limit."""

@@ -44,7 +44,8 @@ class Card(TorchDispatchMode):
     def put(self, tensor):
         """Return a tensor with the same numbers on the card."""
         found = OnCard(tensor)
-        self._held[id(found)] = weakref.ref(found, lambda _, key=id(found): self._held.pop(key, None))
+        key = id(found)
+        self._held[key] = weakref.ref(found, lambda _: self._held.pop(key, None))
         return found
 
     def bytes(self):
