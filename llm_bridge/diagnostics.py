@@ -85,11 +85,13 @@ class Diagnostics(TrainerCallback):
             TRL's losses have advantages and no rewards; tokens of advantage 0 are in neither sum.
             The log also has by how much all tokens miss the whole, and the rounding error of their
             sum.
-        account_offload: whether gradients and copies of weights that an account holds lie in main memory.
         coefficients_every: read the coefficients of every N-th step, and forecast by them. 0: none.
         on_step: called on the main process with each step's record (`StepLog.append` writes a file).
+        accounts: as `StepAccounts`: ``offload``, whether what an account holds lies in main memory,
+            ``share`` and ``most_points``.
 
     Raises:
+        TypeError: another name.
         ValueError: a trainer that cannot be watched in this way, or is watched already. An option
             out of range, or an option of accounts without accounts. When training begins: an
             optimizer that has to be read before its step, and cannot be (`UnreadableStepError`).
@@ -98,8 +100,8 @@ class Diagnostics(TrainerCallback):
     def __init__(
         self, trainer: Any, *, forecast_every: int | None = None, account_every: int = 0,
         account_reads: Literal["before", "after"] = "before", account_sequences: int | None = None,
-        account_tokens: bool = False, account_offload: bool = False, coefficients_every: int = 0,
-        on_step: Callable[[dict[str, Any]], None] | None = None,
+        account_tokens: bool = False, coefficients_every: int = 0,
+        on_step: Callable[[dict[str, Any]], None] | None = None, **accounts: Any,
     ):
         if isinstance(trainer, EntropyTrainer):
             raise ValueError("an EntropyTrainer logs its own forecast: attach to a GRPOTrainer")
@@ -110,6 +112,8 @@ class Diagnostics(TrainerCallback):
         ):
             if type(value) is not int or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        if unknown := accounts.keys() - {"offload", "share", "most_points"}:
+            raise TypeError(f"attach has no option {sorted(unknown)[0]}: see the options of Diagnostics")
         if account_tokens and not account_every:
             raise ValueError("account_tokens needs account_every, which is 0: give the number of "
                              "steps between accounts, as in account_every=10")
@@ -119,10 +123,8 @@ class Diagnostics(TrainerCallback):
                 "apart only where the optimizer's step is read before it is taken")
         for hook in HOOKS:
             if not hasattr(trainer, hook):
-                raise ValueError(
-                    f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL GRPOTrainer or "
-                    "RLOOTrainer"
-                )
+                raise ValueError(f"{type(trainer).__name__} has no {hook}: diagnostics need a TRL "
+                                 "GRPOTrainer or RLOOTrainer")
         if isinstance(getattr(getattr(trainer, LOSS), "__self__", None), Diagnostics):
             raise ValueError(
                 "this trainer is watched already: make a new one to watch it with other options")
@@ -144,7 +146,7 @@ class Diagnostics(TrainerCallback):
                     "after": account_every}[account_reads]
         self._accounts = None if not account_every + foretold else ScoredAccounts(
             trainer, self._seen, every=account_every, forecast_every=foretold, tokens=account_tokens,
-            reads=account_reads, offload=account_offload,
+            reads=account_reads, **accounts,
             sequences=quarter if account_sequences is None and not account_every else account_sequences)
         if self._accounts is not None:
             trainer.add_callback(self._accounts)

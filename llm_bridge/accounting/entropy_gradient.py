@@ -19,21 +19,18 @@ set aside before and put back after.
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import math
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.distributed.fsdp import FSDPModule
-from torch.distributed.tensor import DTensor
 
 from entropy_theory.rounding import FORWARD_ROUNDINGS
 from llm_bridge.accounting import dual_numbers
 from llm_bridge.accounting.optimizer_step import OptimizerStep, Rows, local, working
-from llm_bridge.accounting.step_rows import Slope, StepRows, sum_over_ranks
+from llm_bridge.accounting.step_rows import Slope, StepRows, copies_on_ranks, sum_over_ranks
 from llm_bridge.forward import evaluation_mode
 from llm_bridge.head.token_statistics import TokenStatistics
 from llm_bridge.running import faults
@@ -156,9 +153,9 @@ class EntropyGradient:
     def whole(self, total: Slope) -> Slope:
         """Sum over ranks what `add_backward_pass` added up on each of them."""
         if self._accelerator.num_processes > 1:
-            for place, part in enumerate(total.parts):
-                whole = self._accelerator.reduce(self.fetched(total.parts, place), "sum")
-                total.parts[place] = whole.to(part.device)
+            total.parts = [
+                self._accelerator.reduce(self.fetched(total.parts, place), "sum").to(part.device)
+                for place, part in enumerate(total.parts)]
         return total
 
     def evaluate(
@@ -200,7 +197,7 @@ class EntropyGradient:
 
         def multiply(place: int, gradient: torch.Tensor) -> None:
             # Ranks' gradients add up, and each of them has the addends; shards are what sums are of.
-            share = 1 / _copies(
+            share = 1 / copies_on_ranks(
                 self.parameters[place], self._accelerator.num_processes if self._is_sharded else 1)
             gradient = local(gradient)
             for part, addends in step.addends_of(place):
@@ -261,7 +258,7 @@ class EntropyGradient:
     ) -> dict[str, float]:
         """Inner products of the slope by rows of a parameter with tensors, this rank's share."""
         part = self.fetched(slope.parts, place, rows)
-        share = 1 / _copies(self.parameters[place], self._accelerator.num_processes)
+        share = 1 / copies_on_ranks(self.parameters[place], self._accelerator.num_processes)
         return {name: share * _inner(part, tensor) for name, tensor in tensors.items()}
 
     def derivatives(
@@ -397,12 +394,3 @@ def _sum(entropy: torch.Tensor, measure: torch.Tensor) -> torch.Tensor:
 def _inner(part: torch.Tensor, tensor: torch.Tensor) -> float:
     """The inner product; products of float32 are summed in float64 without a copy in it."""
     return float((part * tensor).sum(dtype=torch.float64))
-
-
-def _copies(parameter: torch.Tensor, ranks: int) -> int:
-    """On how many ranks each number of a parameter is held; ``ranks`` of one that is not sharded."""
-    if not isinstance(parameter, DTensor):
-        return ranks
-    mesh = parameter.device_mesh
-    replicated = [mesh.size(d) for d, p in enumerate(parameter.placements) if p.is_replicate()]
-    return functools.reduce(operator.mul, replicated, 1)

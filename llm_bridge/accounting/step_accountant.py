@@ -185,7 +185,6 @@ class StepAccountant:
             share, most_points: as `accounting.along_path`.
         """
         gradient, start = self._gradient, self._start
-        parameters = gradient.parameters
         assert start is not None, "the weights before the step were not kept"
         end = gradient.copies()
         ends_only = any(weights.element_size() < 4 for weights in end)
@@ -201,11 +200,9 @@ class StepAccountant:
             return gradient.evaluate(self._measured, total)[1]
 
         def project(slope: Slope) -> float:
-            places = range(len(parameters))
             return gradient.sum_over_ranks([sum(
                 gradient.products({WHOLE: difference(place)}, slope, place)[WHOLE]
-                for place in places
-            )])[0]
+                for place in range(len(end)))])[0]
 
         measured = entropy - self.entropy
         if self._step is None:

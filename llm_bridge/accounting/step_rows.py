@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.distributed.tensor import DTensor
 
 from entropy_theory.token_batch import TokenBatch, sequence_weight
 from llm_bridge.head.token_statistics import TokenStatistics
@@ -64,6 +67,15 @@ def sum_over_ranks(accelerator: Any, numbers: Sequence[float]) -> list[float]:
         return list(numbers)
     column = torch.tensor(numbers, dtype=torch.float64, device=accelerator.device)
     return accelerator.reduce(column, "sum").tolist()
+
+
+def copies_on_ranks(parameter: torch.Tensor, ranks: int) -> int:
+    """On how many ranks each number of a parameter is held; ``ranks`` of one that is not sharded."""
+    if not isinstance(parameter, DTensor):
+        return ranks
+    mesh = parameter.device_mesh
+    replicated = [mesh.size(d) for d, p in enumerate(parameter.placements) if p.is_replicate()]
+    return functools.reduce(operator.mul, replicated, 1)
 
 
 def check_accelerator(accelerator: Any) -> None:

@@ -168,6 +168,8 @@ def test_trainers_that_cannot_be_watched_are_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             diagnostics.attach(grpo_trainer(tmp_path, *tabular()), **options)
+    with pytest.raises(TypeError, match="no option account_offload"):
+        diagnostics.attach(grpo_trainer(tmp_path, *tabular()), account_offload=True)
 
 
 def test_a_trainer_is_watched_once(tmp_path):
