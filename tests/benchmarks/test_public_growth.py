@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
-from scipy.stats import permutation_test, spearmanr
+from scipy.stats import fisher_exact, permutation_test, spearmanr
 
 from benchmarks import public_growth
+from benchmarks import public_predictions as predictions
 
 RUNS = Path(__file__).parents[1] / "diagnosis" / "public_runs"
 PAGE = (Path(__file__).parents[2] / "docs" / "why_entropy_grows.md").read_text(encoding="utf-8")
@@ -71,3 +72,52 @@ def test_no_public_log_of_steps_has_growth():
 def test_the_page_counts_what_is_counted():
     for one in public_growth.counts():
         assert re.search(rf"{one.grow} of {one.runs}\b", PAGE), one
+
+
+def test_the_page_has_the_prediction_of_every_run():
+    """A run's prediction under another's, a count of signs, or a table that the code no longer gives."""
+    table = pandas.read_csv(predictions.TABLE)
+    runs = public_growth.levels()
+    assert table["last_score"].tolist() == runs["last_score"].tolist()
+    assert table["grew"].tolist() == [public_growth.grows(*run) for run in zip(
+        runs["entropy_levels"], runs["validation_levels"], strict=True)]
+    for _, some in table.groupby("task"):
+        for name in ("alike", "spread"):
+            cells = " | ".join(f"{value:+.2f}".replace("0.", ".") for value in some[name])
+            assert f", nats | {cells} |" in PAGE
+        assert f"| entropy grew | {' | '.join(np.where(some['grew'], 'yes', 'no'))} |" in PAGE
+    assert (table["alike"] < 0).all()
+    right = {name: int(((table[name] > 0) == table["grew"]).sum()) for name in ("alike", "spread")}
+    assert (f"right in {right['alike']} of 14 runs if prompts are alike, and in {right['spread']} if"
+            in ONE_LINE)
+    p = fisher_exact(pandas.crosstab(table["grew"], table["spread"] > 0)).pvalue
+    assert f"p {p:.2f})".replace("0.", ".") in ONE_LINE
+    last = table.iloc[-1]
+    found = predictions.change(predictions.shares(last["last_score"], spread=True)).mean()
+    assert found == pytest.approx(last["spread"], abs=5e-4)
+
+
+def test_the_spread_of_prompts_fits_a_public_log():
+    """The share of groups with equal rewards: a distribution of another mean, or a later step."""
+    log = pandas.read_csv(public_growth.NO_BONUS)
+    first = log.groupby("run").head(5).groupby("run")[["reward", "frac_reward_zero_std"]].mean().mean()
+    success = predictions.shares(first["reward"], spread=True)
+    assert success.mean() == pytest.approx(first["reward"], abs=0.01)
+    equal = (success**4 + (1 - success) ** 4).mean()
+    alike = first["reward"] ** 4 + (1 - first["reward"]) ** 4
+    numbers = [f"{value:.2f}".replace("0.", ".") for value in (*first, equal, alike)]
+    assert ("at a reward of {}, and {} of their groups have equal rewards. For groups of four, as their "
+            "configuration has, the distribution gives {}, and prompts alike give {}.").format(
+                *numbers) in ONE_LINE
+
+
+def test_training_reward_predicts_what_did_not_come(monkeypatch):
+    monkeypatch.setattr(predictions, "STARTS", 1)
+    log = pandas.read_csv(RUNS / "deepseek7b-gsm8k-grpo.csv")
+    trained, validated = (log[name].dropna().iloc[-1]
+                          for name in ("critic/score/mean", "val/test_score/openai/gsm8k"))
+    assert f"score, {validated:.2f}, both predict".replace("0.", ".") in ONE_LINE
+    assert f"training reward is {trained:.2f},".replace("0.", ".") in ONE_LINE
+    for score, spread, sign in ((validated, False, -1), (validated, True, -1), (trained, True, 1)):
+        found = predictions.change(predictions.shares(score, spread=spread)).mean()
+        assert sign * found > 0.05
