@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from accelerate.utils import set_seed
@@ -15,7 +15,7 @@ from llm_bridge.forward import evaluation_mode
 from llm_bridge.running.sharding import is_sharded
 from llm_bridge.sampling import logits_processors
 from llm_bridge.sampling.group_sampling import sample_groups
-from llm_bridge.trainer.sampling_options import samples_plainly
+from llm_bridge.trainer.sampling_options import is_bent, samples_plainly
 from llm_bridge.trainer.trl_release import check_end_tokens, unwrapped_for_generation
 
 
@@ -46,6 +46,53 @@ def plain_groups(trainer: Any, prompt_ids: Any, images: Any, multimodal_fields: 
             )
     if found is not None and log_prob is not None:
         trainer.same_policy.check_drawn(prompt_ids, found, log_prob, seen.drawing)
+    return found
+
+
+def with_log_probs(trainer: Any, draw: Callable[[], Any]) -> Any:
+    """Draw as TRL does; return completions and what their tokens were drawn with, as from vLLM.
+
+    Log-probabilities are recorded where the rule reads them and `is_bent` holds. Otherwise they are None,
+    which stands for the policy's own. A second batch has none: a correction would undo its temperature.
+    """
+    if trainer.use_vllm or not trainer.records_draws or not trainer.model.training or not is_bent(trainer):
+        return draw()
+    model = trainer.generating_model
+    if trainer.use_transformers_continuous_batching:
+        with _returning_log_probs(model, trainer.continuous_batching_config) as outputs:
+            completions, _ = draw()
+        return completions, _log_probs(outputs, completions)
+    with logits_processors.recorded(model) as recorder:
+        completions, _ = draw()
+    return completions, recorder.of(completions)
+
+
+@contextlib.contextmanager
+def _returning_log_probs(model: Any, config: Any) -> Iterator[list[Any]]:
+    """Let continuous batching return log-probabilities, and yield a list for its outputs."""
+    outputs: list[Any] = []
+    generate, returned = model.generate_batch, config.return_logprobs
+
+    def keeping(*arguments: Any, **options: Any) -> Any:
+        found = generate(*arguments, **options)
+        outputs.extend(found.values())
+        return found
+
+    model.generate_batch, config.return_logprobs = keeping, True
+    try:
+        yield outputs
+    finally:
+        del model.generate_batch
+        config.return_logprobs = returned
+
+
+def _log_probs(outputs: Sequence[Any], completions: Sequence[Sequence[int]]) -> list[list[float]]:
+    found = [list(output.logprobs) for output in outputs]
+    if list(map(len, found)) != list(map(len, completions)):
+        raise ValueError(
+            "continuous batching must return a log-probability for each token: got "
+            f"{sum(map(len, found))} for {sum(map(len, completions))} tokens. Set "
+            "use_transformers_continuous_batching=False")
     return found
 
 
@@ -126,7 +173,7 @@ def count_tempered_rows(fraction: float, *, rows: int, splits: int, group_size: 
 
 @contextlib.contextmanager
 def sampling_at(trainer: Any, temperature: float) -> Iterator[None]:
-    """Sample the rule's target; scores stay those of the policy, and no correction is computed.
+    """Sample the rule's target; scores stay those of the policy, and nothing for a correction is kept.
 
     Args:
         trainer: the trainer, whose ``temperature`` is that of the policy's logits.
@@ -138,7 +185,8 @@ def sampling_at(trainer: Any, temperature: float) -> Iterator[None]:
     processors = options.pop("logits_processor", ())
     before = {name: getattr(sampler, name) for name in options}
     corrects = trainer.vllm_importance_sampling_correction
-    trainer.vllm_importance_sampling_correction = False
+    records = trainer.records_draws
+    trainer.vllm_importance_sampling_correction = trainer.records_draws = False
     try:
         for name, value in options.items():
             setattr(sampler, name, value)
@@ -148,3 +196,4 @@ def sampling_at(trainer: Any, temperature: float) -> Iterator[None]:
         for name, value in before.items():
             setattr(sampler, name, value)
         trainer.vllm_importance_sampling_correction = corrects
+        trainer.records_draws = records

@@ -21,7 +21,8 @@ TRL samples, scores rewards, distributes, checkpoints and logs; the loss is ours
 - options of TRL that would change the objective are refused (listed in `trl_options`), unless they
   describe the same rule, as with `from_trl`;
 - samples that are cut or penalized (top_p ...) are trained on as in TRL, by the whole softmax, with
-  a warning;
+  a warning. Under every sampler a rule such as ``sampler-correction`` reads the log-probabilities of
+  the distribution that they were drawn from;
 - the policy is softmax(logits / T) where ``temperature`` is T: sampling, scores, entropies and
   forecasts are of that policy. A second batch is drawn at the controller's temperature times T;
 - the model trains in evaluation mode, without dropout or a router's noise. So the trained policy is
@@ -193,6 +194,7 @@ class EntropyTrainer(Hooks, GRPOTrainer):
         args, self.rule = self.args, rule
         self.controller = rule.controller()
         self.coefficient_controller = rule.coefficient_controller()
+        self.records_draws = "sampling_log_prob" in rule.needs.columns
         self.entropy_forecast: controllers.Forecaster | None = None
         self.entropy_effects: Callable[[dict[str, Any], TokenBatch], torch.Tensor] | None = None
         self.reference_model = None if frozen is None else reference.prepare(frozen, self)
@@ -243,7 +245,7 @@ class EntropyTrainer(Hooks, GRPOTrainer):
         if found is not None:
             return found, None
         with draws.handing_over(), faults.sampling_server_named(self.args):
-            return draw()
+            return draws.with_log_probs(self, draw)
 
     def judge_completions(
         self, prompts: Any, completions: Any, judge: Callable[[], torch.Tensor]

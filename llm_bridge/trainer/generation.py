@@ -153,7 +153,8 @@ class Generation:
         with self._log.spared() as measured, draws.sampling_at(trainer, temperature):
             columns = self._drawn(inputs, generate)
         training_log(trainer)["tempered/reward"].extend(measured["reward"])
-        columns.pop("importance_sampling_ratio", None)
+        for correction in ("importance_sampling_ratio", "sampling_per_token_logps"):
+            columns.pop(correction, None)
         columns = self._with_rule_columns(columns, inputs, temperature, tempered=True)
         if not self._single_forward:
             self._score(columns)

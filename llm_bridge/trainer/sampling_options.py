@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from entropy_theory.update_rules.rule import second_batch_options
+from entropy_theory.update_rules.sampler_correction import weighs_sampler
 from llm_bridge.data.generation_settings import BY_TOKEN, PLAIN_SAMPLING, settings_that_bend
 from llm_bridge.data.private_names import generation_settings
 from llm_bridge.sampling import logits_processors
@@ -30,18 +31,23 @@ def check_sampling(trainer: Any) -> None:
     """Warn once of options that bend the samples away from pi^T, as TRL allows; raise as `bent_by_token`.
 
     TRL scores and trains the whole softmax whatever its samples are cut to, and so does this
-    trainer. Where the sampler returns log-probabilities (vLLM), TRL's correction has the ratio to
-    its distribution.
+    trainer. The ratio to what tokens were drawn from weighs them under a rule of its own
+    (`weighs_sampler`), or with vLLM under TRL's correction.
     """
     bent = bent_by_token(trainer)
     if bent and trainer.accelerator.is_main_process:
-        corrected = trainer.use_vllm and trainer.vllm_importance_sampling_correction
+        weights = (
+            f"'{trainer.rule.name}' weighs each token by what it was drawn from, up to its bounds"
+            if weighs_sampler(trainer.rule)
+            else "TRL weighs each token by what vLLM drew it from, up to its bounds"
+            if trainer.use_vllm and trainer.vllm_importance_sampling_correction
+            else "The step's gradient is not that of its mean reward: wrap the rule in "
+                 "'sampler-correction', which weighs each token by what it was drawn from")
         logger.warning(
             "samples are not drawn from the policy that is trained (%s). As in TRL, log-probs, "
-            "entropies, forecasts and accounts are those of the whole softmax(logits / T). The "
-            "step's gradient is not that of its mean reward%s (docs/departures.md)",
-            ", ".join(f"{name}={value!r}" for name, value in bent.items()),
-            ", but for TRL's importance weights, up to their bounds" if corrected else "")
+            "entropies, forecasts and accounts are those of the whole softmax(logits / T). %s "
+            "(docs/departures.md)",
+            ", ".join(f"{name}={value!r}" for name, value in bent.items()), weights)
 
 
 def bent_by_token(trainer: Any) -> dict[str, Any]:
@@ -147,13 +153,16 @@ def samples_plainly(trainer: Any) -> bool:
     """Whether generation, as set now, draws from pi^T and ends at the stop tokens, and no more."""
     if trainer.args.generation_kwargs or trainer.args.cache_implementation:
         return False
-    if logits_processors.in_use(trainer.generating_model):
-        return False
-    config = generation_settings(trainer.model, trainer.generation_config)
-    stops = config.eos_token_id
+    stops = generation_settings(trainer.model, trainer.generation_config).eos_token_id
     stops = stops if isinstance(stops, (list, tuple)) else [stops]
-    bent = settings_that_bend(config).keys() - {"temperature"}
-    return set(stops) == set(trainer.eos_token_ids) and not bent
+    return set(stops) == set(trainer.eos_token_ids) and not is_bent(trainer)
+
+
+def is_bent(trainer: Any) -> bool:
+    """Whether generation without vLLM, as set now, draws tokens from something else than pi^T."""
+    config = generation_settings(trainer.model, trainer.generation_config)
+    return (bool(settings_that_bend(config).keys() - {"temperature"})
+            or logits_processors.in_use(trainer.generating_model))
 
 
 def check_resampling(trainer: Any) -> None:

@@ -10,6 +10,7 @@ import transformers
 from entropy_theory import policy
 from llm_bridge.data.models import cache_argument
 from llm_bridge.data.private_names import keeps_a_state
+from llm_bridge.sampling.logits_processors import Recorder
 from llm_bridge.sampling.samplers.batch import PromptBatch, Tokens, positions
 
 GENERATION = transformers.GenerationMixin.prepare_inputs_for_generation
@@ -30,10 +31,7 @@ def draw(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     token_ids = output[:, ids.shape[1] :]
     recorder.drawn(token_ids[:, -1])
     return Tokens(
-        ids=token_ids,
-        **{name: torch.stack(getattr(recorder, name), dim=-1)
-           for name in ("log_prob", "sampling_log_prob", "entropy")},
-    )
+        ids=token_ids, entropy=torch.stack(recorder.entropy, dim=-1), **recorder.columns())
 
 
 def draw_as_trl(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
@@ -45,40 +43,26 @@ def draw_as_trl(model: Any, batch: PromptBatch, kept: dict[Any, Any]) -> Tokens:
     return Tokens(ids=output[:, ids.shape[1] :])
 
 
-class _Recorder(transformers.LogitsProcessor):
+class _Recorder(Recorder):
     """Records statistics of the raw logits of each step, and applies the temperature.
 
     Temperature is applied here and not by generate, so that this one place decides what is drawn.
-    The token drawn at a step is known at the next.
     """
 
     def __init__(self, temperature: float):
-        self.temperature = temperature
+        super().__init__()
+        self._temperature = temperature
         self.entropy: list[torch.Tensor] = []
-        self.log_prob: list[torch.Tensor] = []
-        self.sampling_log_prob: list[torch.Tensor] = []
-        self._last: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        if self._last is not None:
-            self.drawn(input_ids[:, -1])
         logits = scores.float()
         self.entropy.append(policy.entropy(logits))
         log_probs = policy.log_softmax(logits)
         tempered = log_probs
-        if self.temperature != 1.0:
-            tempered = policy.log_softmax(logits, self.temperature)
-        self._last = (log_probs, tempered)
+        if self._temperature != 1.0:
+            tempered = policy.log_softmax(logits, self._temperature)
+        self.hold(input_ids, log_prob=log_probs, sampling_log_prob=tempered)
         return tempered
-
-    def drawn(self, token_ids: torch.Tensor) -> None:
-        """Record the log-probabilities of the tokens [sequences] drawn at the last step."""
-        assert self._last is not None
-        for column, record in zip(
-            self._last, (self.log_prob, self.sampling_log_prob), strict=True
-        ):
-            record.append(column.gather(-1, token_ids[:, None])[:, 0])
-        self._last = None
 
 
 def _prefill(model: Any, batch: PromptBatch) -> transformers.Cache | None:
