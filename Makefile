@@ -141,7 +141,7 @@ test-newest: .venv-newest/ready  ## the bridge's tests on the newest releases of
 # Releases of TRL and transformers, a pair for each environment. The tests are those of what they promise to nobody.
 # TRL 1.15 launches Triton's kernels on a CPU too, where Triton must interpret them.
 VERSIONS := 1.13.0-5.10.4 1.14.2-5.17.0 1.15.0-5.21.1 1.16.0-5.24.0
-VERSION_TESTS := $(addprefix tests/llm_bridge/test_,trl_contract.py diagnostics.py trainer.py translation.py resumed_runs.py)
+VERSION_TESTS := $(addprefix tests/llm_bridge/test_,trl_contract.py diagnostics.py trainer.py translation.py resumed_runs.py sampler_log_probs.py)
 
 test-versions: $(VERSIONS:%=.venv-versions/%/ready)  ## training and watching with each release of TRL that is taken, in environments of their own
 	for pair in $(VERSIONS); do TRITON_INTERPRET=1 OMP_NUM_THREADS=1 .venv-versions/$$pair/bin/python -m pytest -m 'not deep' $(VERSION_TESTS) || exit 1; done

@@ -53,7 +53,7 @@ def recorded(model: Any) -> Iterator[LastProcessor]:
 
     def around(build: BuildProcessors) -> BuildProcessors:
         # After temperature and cuts, which transformers puts behind all processors that it is given.
-        return lambda *arguments, **options: LogitsProcessorList([*build(*arguments, **options), recorder])
+        return lambda *arguments, **more: LogitsProcessorList([*build(*arguments, **more), recorder])
 
     with _around(model, around):
         yield recorder

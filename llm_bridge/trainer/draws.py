@@ -55,7 +55,8 @@ def with_log_probs(trainer: Any, draw: Callable[[], Any]) -> Any:
     Log-probabilities are recorded where the rule reads them and `is_bent` holds. Otherwise they are None,
     which stands for the policy's own. A second batch has none: a correction would undo its temperature.
     """
-    if trainer.use_vllm or not trainer.records_draws or not trainer.model.training or not is_bent(trainer):
+    asked = trainer.records_draws and trainer.model.training and not trainer.use_vllm
+    if not asked or not is_bent(trainer):
         return draw()
     model = trainer.generating_model
     if trainer.use_transformers_continuous_batching:

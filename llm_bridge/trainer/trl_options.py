@@ -123,7 +123,8 @@ OPTIONS: dict[str, Option] = {
            "temperature times T"),
     **_all(SUPPORTED, "top_p top_k min_p repetition_penalty vllm_structured_outputs_regex",
            "act on the samples alone, as in TRL: log-probs, entropies and forecasts are those of the "
-           "whole softmax, which is told at the start (docs/departures.md)"),
+           "whole softmax, which is told at the start. The rule sampler-correction weighs each token by "
+           "what it was drawn from, under every sampler (docs/departures.md)"),
     **_all(SUPPORTED, "generation_kwargs",
            "keys that act on each next token's distribution, as top_p, that end a completion, or "
            "that decode it with vLLM. Searches are refused, which do not draw from the policy. So are "

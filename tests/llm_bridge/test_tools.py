@@ -15,6 +15,7 @@ from llm_bridge.trainer import entropy_trainer
 from tests.llm_bridge.llama_steps import plain_statistics
 from tests.llm_bridge.recorded_steps import recorded
 from tests.llm_bridge.test_shared_prompts import ROUNDING
+from tests.tolerances import FLOAT32
 
 PAD, EOS = "<pad>", "<eos>"
 TEMPLATE = """\
@@ -77,13 +78,13 @@ def calls(completions, **_):
     return [float(any(message.get("tool_calls") for message in messages)) for messages in completions]
 
 
-def trainer(folder, rule):
+def trainer(folder, rule, **options):
     """One step; completions begin as BEGUN says, and the model itself goes on."""
     model, tokenizer = spelled()
     arguments = entropy_trainer.grpo_config(
         folder, use_cpu=True, max_steps=1, optim="sgd", max_grad_norm=0.0,
         learning_rate=0.5, num_generations=8, per_device_train_batch_size=16, save_strategy="no",
-        max_completion_length=LONGEST, disable_tqdm=True)
+        max_completion_length=LONGEST, disable_tqdm=True, **options)
     prompts = [[{"role": "user", "content": text}] for text in ("1", "23")]
     records = []
     made = entropy_trainer.EntropyTrainer(
@@ -99,8 +100,10 @@ def trainer(folder, rule):
         if not any("[" in text for text in texts):
             calls = [[*tokenizer.encode(list(BEGUN)[row % len(BEGUN)]), 1] for row in range(len(texts))]
         own = [ids for ids, call in zip(prompt_ids, calls, strict=True) if call is None]
-        drawn = iter(go_on(own, images, fields, *rest, **more)[0] if own else ())
-        return [next(drawn) if call is None else call for call in calls], None
+        found, likely = go_on(own, images, fields, *rest, **more) if own else ([], None)
+        drawn = iter(zip(found, likely or [None] * len(found), strict=True))
+        rows = [next(drawn) if call is None else (call, [None] * len(call)) for call in calls]
+        return [ids for ids, _ in rows], [one for _, one in rows] if made.records_draws else None
 
     made._generate_single_turn = say
     return made, records
@@ -147,6 +150,31 @@ def test_what_a_tool_says_is_read_and_no_part_of_the_step(tmp_path):
     before, after = (by_token(one.entropy, own & ~tempered) for one in (start, end))
     assert records[0]["entropy"] == pytest.approx(before, abs=ROUNDING)
     assert records[0]["measured_entropy_change"] == pytest.approx(after - before, abs=ROUNDING)
+
+
+def test_what_tokens_were_drawn_with_stays_beside_them_when_tools_answer(tmp_path):
+    """The model goes on behind a tool's answer; a token of its own that nobody drew has none."""
+    made, _ = trainer(tmp_path, update_rules.get("sampler-correction", base=update_rules.get("grpo")),
+                      top_k=3)
+    ((part,),) = recorded(made)
+    rows = part.inputs
+    drawn, found = rows["mask"] & rows["sampling_log_prob"].isfinite(), rows["sampling_log_prob"]
+    texts = made.processing_class.batch_decode(rows["completion_ids"])
+    counts = (column.sum(-1).tolist() for column in (rows["mask"], drawn))
+    for text, own, count in zip(texts, *counts, strict=True):
+        begun = next(begun for begun in BEGUN if text.startswith(begun + EOS))
+        scripted = len(begun) + 1 + (begun == "7" + CALL) * (len(CALL) + 1)
+        assert count == own - scripted
+    assert int(drawn.sum()) > 20
+    ids = torch.cat([rows["prompt_ids"], rows["completion_ids"]], dim=1)
+    present = torch.cat([rows["prompt_mask"], rows["completion_mask"]], dim=1)
+    with torch.no_grad():
+        logits = spelled()[0](input_ids=ids, attention_mask=present,
+                              position_ids=(present.cumsum(-1) - 1).clamp(min=0)).logits
+    cut = transformers.TopKLogitsWarper(3)(None, logits[:, rows["prompt_ids"].shape[1] - 1 : -1])
+    expected = cut.log_softmax(-1).gather(-1, rows["completion_ids"][..., None])[..., 0]
+    rounding = 16 * FLOAT32 * float(logits.abs().max())
+    torch.testing.assert_close(found[drawn].double(), expected[drawn], rtol=0, atol=rounding)
 
 
 def by_token(entropy, chosen):
