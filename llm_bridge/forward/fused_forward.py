@@ -4,7 +4,8 @@ For the time of one call we replace the ``forward`` of the model's output embedd
 input and its weight to `head.column_stack`. The model returns those columns in the place of logits.
 All happens inside the module's own call, so whatever surrounds it works as usual: gathered shards
 (FSDP2), data parallelism, tied weights, autocast, adapters elsewhere in the model. An adapter on
-the head is r more features of its input, with r more columns of its weight.
+the head is r more features of its input, with r more columns of its weight. A head on another device (a
+device map) is called through accelerate's hook, which moves its input there.
 
 Some models scale or cap their logits. For the call these numbers are set to values that change nothing,
 and the head applies them itself (`per_token.LogitMap`). `tried` tests whether the model's logits
@@ -36,6 +37,8 @@ CAP = "final_logit_softcapping"
 FACTORS = ("logits_scaling", "logit_scale", "lm_head_multiplier", "output_multiplier")
 """Under which names models of transformers keep what they cap logits with, and what they multiply or
 divide them by."""
+_INSIDE = "_old_forward"
+"""Under which name accelerate's hooks keep a module's ``forward``, and call it."""
 ROUNDING = 1e-5
 """The relative difference of two float32 computations of a logit, of one or two operations each."""
 
@@ -77,10 +80,11 @@ def tempered(
 
     def columns(module: Any, hidden: torch.Tensor) -> torch.Tensor:
         if first is not None:
-            hidden = torch.cat([first.to(hidden.dtype), hidden], dim=1)
+            hidden = torch.cat([first.to(hidden), hidden], dim=1)
         hidden, weight, bias = _linear(module, hidden)
+        ids, counts = (column.to(hidden.device) for column in (token_ids, mask))
         return torch.cat([per_token.column_stack(
-            hidden, weight, token_ids, mask=mask, removed_fraction=removed_fraction,
+            hidden, weight, ids, mask=counts, removed_fraction=removed_fraction,
             bias=bias, temperature=temperature, logit_map=logit_map,
         ) for temperature in temperatures], dim=-1)
 
@@ -217,13 +221,16 @@ def _heads(model: Any) -> list[Any]:
 
 def _is_linear(module: Any) -> bool:
     """Whether the head is a plain linear map, or one with adapters of PEFT's LoRA."""
+    if _INSIDE in vars(module):
+        return getattr(vars(module)[_INSIDE], "__func__", None) is torch.nn.Linear.forward
     if "forward" in vars(module):
         return False
     if not hasattr(module, "lora_A"):
         # FSDP2 makes a subclass that inherits it; quantized heads have their own.
         return type(module).forward is torch.nn.Linear.forward
+    base = module.get_base_layer()
     plainly = not module.merged and not module.lora_variant  # a variant, such as DoRA, is more than B A
-    return plainly and _is_linear(module.get_base_layer()) and all(
+    return plainly and _INSIDE not in vars(base) and _is_linear(base) and all(
         up.bias is None for up in module.lora_B.values())
 
 
@@ -290,16 +297,20 @@ def _candidates(model: Any) -> Iterator[LogitMap]:
 @contextlib.contextmanager
 def _replaced(model: Any, forward: Head, *, plainly: bool = False) -> Iterator[None]:
     """Have the head call ``forward``, and its output returned as it is, unless ``plainly``."""
-    heads = _heads(model)
+    heads = [(module, _INSIDE if _INSIDE in vars(module) else "forward") for module in _heads(model)]
+    before = [(module, name, vars(module).get(name)) for module, name in heads]
     declared = [] if plainly else _declarations(model)
     try:
         for owner, name, _ in declared:
             setattr(owner, name, None if name == CAP else 1.0)
-        for module in heads:
-            module.forward = lambda hidden, module=module: forward(module, hidden)
+        for module, slot in heads:
+            setattr(module, slot, lambda hidden, module=module: forward(module, hidden))
         yield
     finally:
-        for module in heads:
-            vars(module).pop("forward", None)
+        for module, slot, own in before:
+            if own is None:
+                vars(module).pop(slot, None)
+            else:
+                setattr(module, slot, own)
         for owner, name, value in declared:
             setattr(owner, name, value)

@@ -3,9 +3,12 @@
 import pytest
 import torch
 import transformers
+from accelerate import hooks
+from torch._subclasses import FakeTensorMode
 
 from entropy_theory import update_rules
 from llm_bridge.forward import fused_forward
+from llm_bridge.head import per_token
 from llm_bridge.head.per_token import LogitMap
 from llm_bridge.head.token_statistics import from_logits
 from tests.llm_bridge.llama_steps import held, llama, llama_trainer, weights
@@ -50,6 +53,14 @@ def adapted(model, **options):
         r=2, target_modules=["lm_head", "q_proj"], init_lora_weights=False, **options))
 
 
+def dispatched(model, device="cpu"):
+    """The model with its head on a device, and accelerate's hooks as a device map puts them."""
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().to(device))
+    hooks.add_hook_to_module(model.lm_head, hooks.AlignDevicesHook(execution_device=device))
+    return hooks.add_hook_to_module(
+        model, hooks.AlignDevicesHook(execution_device="cpu", io_same_device=True))
+
+
 class Shifted(transformers.LlamaForCausalLM):
     """A model that does to its logits what no declared number does."""
 
@@ -79,6 +90,7 @@ FAMILIES = {
     "lora-dropout": (lambda: adapted(llama()[0], lora_dropout=0.3), LogitMap()),
     "lora-of-capped": (lambda: adapted(small("Gemma2", final_logit_softcapping=0.5)), LogitMap(cap=0.5)),
     "lora-half": (lambda: adapted(small("Llama").bfloat16()), LogitMap()),
+    "device-map": (lambda: dispatched(small("Llama")), LogitMap()),
     "moe": (lambda: small("Qwen3Moe", num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16),
             LogitMap()),
 }
@@ -126,6 +138,50 @@ def test_statistics_without_logits_are_those_of_the_logits(name):
     torch.testing.assert_close(
         gradients[0], gradients[1], rtol=0, atol=size * float(gradients[1].abs().max()))
     assert torch.equal(logits(), before)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_head_on_another_device_is_given_all_it_needs_there(monkeypatch, shared):
+    """On fake devices, which refuse to mix (and have no gradients): statistics come back to the rows'."""
+    seen, own = [], per_token.column_stack
+
+    def watched(hidden, weight, token_ids, **options):
+        seen.append({tensor.device.type for tensor in (hidden, weight, token_ids, options["mask"])})
+        return own(hidden, weight, token_ids, **options)
+
+    monkeypatch.setattr(per_token, "column_stack", watched)
+    with FakeTensorMode(), torch.no_grad():
+        model = dispatched(small("Llama"), "cuda:0")
+        ids = torch.ones(2, 5, dtype=torch.long)
+        first = torch.ones(2, 1, 16) if shared else None
+        taken = torch.ones(2, 6 if shared else 5, dtype=torch.long)
+        found = fused_forward.statistics(
+            model, lambda: model(input_ids=ids, use_cache=False).logits, taken, taken > 0, first=first)
+        assert found.log_prob.device.type == found.entropy.device.type == "cpu"
+    assert seen == [{"cuda"}]
+
+
+def test_hooks_around_a_head_stay(tmp_path):
+    """A step through them is the step without; the head under other wrappers keeps its logits."""
+    after = []
+    for hooked in (True, False):
+        model, _ = llama()
+        made = llama_trainer(
+            tmp_path, update_rules.get("grpo"), model=dispatched(model) if hooked else model)
+        made.train()
+        inside = vars(model.lm_head).get("_old_forward")
+        assert (inside is not None and inside.__func__ is torch.nn.Linear.forward) == hooked
+        assert None not in made.forward.trials.found.values()
+        after.append(weights(made))
+    for name, weight in after[1].items():
+        assert torch.equal(after[0][name], weight)
+    lora = adapted(small("Llama"))
+    head = lora.get_base_model().lm_head
+    hooks.add_hook_to_module(head.get_base_layer(), hooks.AlignDevicesHook(execution_device="cpu"))
+    for _ in range(2):
+        with pytest.raises(fused_forward.HeldLogitsError, match="is not a plain"):
+            fused_forward.tried(lora, lambda: lora(input_ids=torch.ones(1, 3).long()).logits, (1, 3))
+        hooks.add_hook_to_module(head, hooks.AlignDevicesHook(execution_device="cpu"))
 
 
 @pytest.mark.parametrize(("make", "reason"), [

@@ -120,16 +120,17 @@ def test_draws_through_an_adapter_are_recorded(tmp_path, more):
 
 @pytest.mark.parametrize("rule", ["grpo", "sampler-correction"])
 def test_nothing_is_recorded_that_no_rule_reads_or_that_is_the_policys_own(tmp_path, monkeypatch, rule):
-    """A rule that does not read the column, and samples that are not cut: draws are TRL's, alone."""
+    """A rule that does not read the column, and samples of the whole softmax that TRL draws itself."""
     def refuse(*_):
         raise AssertionError("a recorder was built")
 
     monkeypatch.setattr(logits_processors, "recorded", refuse)
-    cut = {"top_k": 2} if rule == "grpo" else {}
-    made = llama_trainer(tmp_path, CORRECTED if cut == {} else update_rules.get(rule), **cut)
+    reads = rule == CORRECTED.name
+    made = llama_trainer(tmp_path, CORRECTED if reads else CORRECTED.base,
+                         **({"cache_implementation": "static"} if reads else {"top_k": 2}))
     ((part,),) = recorded(made)
-    assert cut or bool(part.inputs["sampling_log_prob"].isnan().all())
-    assert not cut or "sampling_log_prob" not in part.inputs
+    assert reads == ("sampling_log_prob" in part.inputs)
+    assert not reads or bool(part.inputs["sampling_log_prob"].isnan().all())
 
 
 def test_recording_changes_no_draw(tmp_path):
