@@ -1,4 +1,4 @@
-"""Holds every name that TRL and transformers keep to themselves, and that this package touches.
+"""Holds every private name of TRL, transformers and accelerate that this package touches.
 
 Another release may move any of them. A test holds each to the installed releases and keeps them out of
 all other modules; ``make test-versions`` runs it on all releases that are taken (docs/install.md).
@@ -17,6 +17,8 @@ LOSS, SCORE, JUDGE = "_compute_loss", "_get_per_token_logps_and_entropies", "_ca
 """The methods of a trainer that diagnostics go around."""
 CHECKPOINT = "_gradient_checkpointing_func"
 """The attribute by which a module of transformers calls what is checkpointed."""
+INSIDE_HOOKS = "_old_forward"
+"""The attribute under which accelerate's hooks keep a module's ``forward``, and call it."""
 PROCESSORS = "_get_logits_processor"
 """The method by which a model of transformers makes the logits processors of a generation."""
 

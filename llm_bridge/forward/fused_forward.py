@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from llm_bridge.data.private_names import INSIDE_HOOKS
 from llm_bridge.head import per_token
 from llm_bridge.head.per_token import PLAIN, LogitMap
 from llm_bridge.head.row_statistics import CLAMPED_COLUMNS, COLUMNS
@@ -37,8 +38,6 @@ CAP = "final_logit_softcapping"
 FACTORS = ("logits_scaling", "logit_scale", "lm_head_multiplier", "output_multiplier")
 """Under which names models of transformers keep what they cap logits with, and what they multiply or
 divide them by."""
-_INSIDE = "_old_forward"
-"""Under which name accelerate's hooks keep a module's ``forward``, and call it."""
 ROUNDING = 1e-5
 """The relative difference of two float32 computations of a logit, of one or two operations each."""
 
@@ -221,8 +220,8 @@ def _heads(model: Any) -> list[Any]:
 
 def _is_linear(module: Any) -> bool:
     """Whether the head is a plain linear map, or one with adapters of PEFT's LoRA."""
-    if _INSIDE in vars(module):
-        return getattr(vars(module)[_INSIDE], "__func__", None) is torch.nn.Linear.forward
+    if INSIDE_HOOKS in vars(module):
+        return getattr(vars(module)[INSIDE_HOOKS], "__func__", None) is torch.nn.Linear.forward
     if "forward" in vars(module):
         return False
     if not hasattr(module, "lora_A"):
@@ -230,7 +229,7 @@ def _is_linear(module: Any) -> bool:
         return type(module).forward is torch.nn.Linear.forward
     base = module.get_base_layer()
     plainly = not module.merged and not module.lora_variant  # a variant, such as DoRA, is more than B A
-    return plainly and _INSIDE not in vars(base) and _is_linear(base) and all(
+    return plainly and INSIDE_HOOKS not in vars(base) and _is_linear(base) and all(
         up.bias is None for up in module.lora_B.values())
 
 
@@ -297,7 +296,8 @@ def _candidates(model: Any) -> Iterator[LogitMap]:
 @contextlib.contextmanager
 def _replaced(model: Any, forward: Head, *, plainly: bool = False) -> Iterator[None]:
     """Have the head call ``forward``, and its output returned as it is, unless ``plainly``."""
-    heads = [(module, _INSIDE if _INSIDE in vars(module) else "forward") for module in _heads(model)]
+    heads = [(module, INSIDE_HOOKS if INSIDE_HOOKS in vars(module) else "forward")
+             for module in _heads(model)]
     before = [(module, name, vars(module).get(name)) for module, name in heads]
     declared = [] if plainly else _declarations(model)
     try:

@@ -11,6 +11,7 @@ from llm_bridge.forward import fused_forward
 from llm_bridge.head import per_token
 from llm_bridge.head.per_token import LogitMap
 from llm_bridge.head.token_statistics import from_logits
+from tests.llm_bridge.card import DEVICE, Card, OnCard
 from tests.llm_bridge.llama_steps import held, llama, llama_trainer, weights
 
 
@@ -53,9 +54,11 @@ def adapted(model, **options):
         r=2, target_modules=["lm_head", "q_proj"], init_lora_weights=False, **options))
 
 
-def dispatched(model, device="cpu"):
+def dispatched(model, device="cpu", put=None):
     """The model with its head on a device, and accelerate's hooks as a device map puts them."""
-    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().to(device))
+    weight = model.lm_head.weight.detach()
+    model.lm_head.weight = torch.nn.Parameter(weight.to(device) if put is None else put(weight.clone()))
+    model.hf_device_map = {"model": "cpu", "lm_head": str(device)}
     hooks.add_hook_to_module(model.lm_head, hooks.AlignDevicesHook(execution_device=device))
     return hooks.add_hook_to_module(
         model, hooks.AlignDevicesHook(execution_device="cpu", io_same_device=True))
@@ -161,20 +164,27 @@ def test_a_head_on_another_device_is_given_all_it_needs_there(monkeypatch, share
     assert seen == [{"cuda"}]
 
 
-def test_hooks_around_a_head_stay(tmp_path):
-    """A step through them is the step without; the head under other wrappers keeps its logits."""
+def test_a_run_with_its_head_on_another_device_is_the_run_without(tmp_path):
+    """To the last bit, on a stand-in that refuses to mix; and the hooks are what they were."""
     after = []
-    for hooked in (True, False):
+    for device in (None, "cpu", DEVICE):
         model, _ = llama()
-        made = llama_trainer(
-            tmp_path, update_rules.get("grpo"), model=dispatched(model) if hooked else model)
-        made.train()
+        with Card() as card:
+            if device is not None:
+                dispatched(model, device, card.put if device == DEVICE else None)
+            made = llama_trainer(tmp_path, update_rules.get("grpo"), model=model)
+            made.train()
+            after.append({name: weight.to("cpu") for name, weight in weights(made).items()})
         inside = vars(model.lm_head).get("_old_forward")
-        assert (inside is not None and inside.__func__ is torch.nn.Linear.forward) == hooked
+        assert (inside is not None and inside.__func__ is torch.nn.Linear.forward) == (device is not None)
         assert None not in made.forward.trials.found.values()
-        after.append(weights(made))
-    for name, weight in after[1].items():
-        assert torch.equal(after[0][name], weight)
+        assert isinstance(model.lm_head.weight.detach(), OnCard) == (device == DEVICE)
+    for name, weight in after[0].items():
+        assert torch.equal(after[1][name], weight)
+        assert torch.equal(after[2][name], weight)
+
+
+def test_adapters_inside_hooks_hold_logits():
     lora = adapted(small("Llama"))
     head = lora.get_base_model().lm_head
     hooks.add_hook_to_module(head.get_base_layer(), hooks.AlignDevicesHook(execution_device="cpu"))

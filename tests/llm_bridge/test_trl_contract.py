@@ -1,4 +1,4 @@
-"""Pins what llm_bridge relies on of TRL and transformers, and they do not promise."""
+"""Pins what llm_bridge relies on of TRL, transformers and accelerate, and they do not promise."""
 
 import ast
 import importlib.util
@@ -6,6 +6,7 @@ import inspect
 import tomllib
 from pathlib import Path
 
+import accelerate.hooks
 import pytest
 import transformers
 import trl
@@ -20,7 +21,7 @@ ROOM = Path(llm_bridge.__file__).parent
 OWNER = ROOM / "data" / "private_names.py"
 HOLDERS = [*{inspect.getmodule(kind) for trainer in (trl.GRPOTrainer, trl.RLOOTrainer)
              for kind in trainer.__mro__ if kind.__module__.startswith(("trl", "transformers"))},
-           transformers.modeling_utils, utils, modeling_layers]
+           transformers.modeling_utils, utils, modeling_layers, accelerate.hooks]
 
 
 def private(name):

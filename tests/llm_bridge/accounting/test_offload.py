@@ -11,7 +11,7 @@ from llm_bridge import diagnostics
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.accounting.step_accountant import StepAccountant
 from llm_bridge.accounting.step_rows import StepRows
-from tests.llm_bridge.accounting.card import Card
+from tests.llm_bridge.card import Card
 from tests.llm_bridge.language_models import grpo_trainer, loaded_llama
 
 WIDTH, ACTIONS = 32, 8

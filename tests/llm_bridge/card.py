@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from unittest import mock
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -40,6 +41,17 @@ class Card(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.most, self._held = 0, dict[int, weakref.ref]()
+        asks = torch.is_autocast_enabled
+        self._without_autocast = mock.patch.object(  # of which this device knows nothing
+            torch, "is_autocast_enabled", lambda *kind: kind != (DEVICE.type,) and asks(*kind))
+
+    def __enter__(self):
+        self._without_autocast.start()
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        self._without_autocast.stop()
+        return super().__exit__(*error)
 
     def put(self, tensor):
         """Return a tensor with the same numbers on the card."""
