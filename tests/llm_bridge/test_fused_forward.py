@@ -175,10 +175,10 @@ def test_a_run_with_its_head_on_another_device_is_the_run_without(tmp_path):
             made = llama_trainer(tmp_path, update_rules.get("grpo"), model=model)
             made.train()
             after.append({name: weight.to("cpu") for name, weight in weights(made).items()})
+            assert isinstance(model.lm_head.weight.detach(), OnCard) == (device == DEVICE)
         inside = vars(model.lm_head).get("_old_forward")
         assert (inside is not None and inside.__func__ is torch.nn.Linear.forward) == (device is not None)
         assert None not in made.forward.trials.found.values()
-        assert isinstance(model.lm_head.weight.detach(), OnCard) == (device == DEVICE)
     for name, weight in after[0].items():
         assert torch.equal(after[1][name], weight)
         assert torch.equal(after[2][name], weight)
