@@ -115,7 +115,7 @@ def _agreement(i: vf.Cases, weight: ar.Reals) -> ar.Reals:
 
 
 def _one_way(i: vf.Cases, weight: ar.Reals) -> ar.Reals:
-    """What the fall of entropy lacks to w_k times the exact step's, times 1 - T."""
+    """w_k times the exact step's fall of entropy, less the fall with these weights, times 1 - T."""
     lack = ar.total(weight, i.correct) * fall(i.logits, _advantage(i)) - fall(
         i.logits, weight * _advantage(i))
     return (1 - i.temperature) * lack
@@ -136,8 +136,8 @@ ONE_RIGHT = vf.Condition(latex="one action is right",
 SOURCE = "Extension of AEPO, Theorem 4.3 (corrections of a mismatched sampler)"
 SCOPE = ("one tabular state, rewards 0 and 1 less their mean under the sampler, samples at another "
          "temperature, exact expectation, first order")
-ONE_WAY = (r"if one action $k$ is right, to first order the step lowers entropy by at most $w_k$ times "
-           r"what the exact step does where $T \le 1$, and by at least that where $T \ge 1$.")
+ONE_WAY = (r"and one right action $k$, the fall of entropy to first order is at most $w_k$ times the "
+           r"exact step's where $T \le 1$. Where $T \ge 1$ it is at least that.")
 CLEAR = (r"if the first order $h_\pi$ of the exact step has $|h_\pi| > \pi(\text{masked})\, \mathbb "
          r"E_\pi|\log\pi + H|$, the step with this mask moves entropy in its direction.")
 INSTANCES = vf.bandit_instances(TEMPERATURE)
