@@ -45,7 +45,7 @@ def sampled_fall(logits: ar.Reals, shift: ar.Reals, advantage: ar.Reals) -> ar.R
 
 @vf.definition
 def farthest(logits: ar.Reals, shift: ar.Reals) -> ar.Reals:
-    """epsilon = max|log mu - log pi|."""
+    """Epsilon = max|log mu - log pi|."""
     return ar.largest(np.abs(ar.log_growth(logits, shift)))
 
 

@@ -19,8 +19,8 @@ lowers it only where :math:`\pi_k (\log \pi_k + H)` is above its mean, which is 
 import numpy as np
 
 from entropy_theory import verification as vf
-from entropy_theory.claims.extensions.corrected_signal import ONE_RIGHT
 from entropy_theory.claims.extensions.reweighted_coin import fall, reweighted_step
+from entropy_theory.claims.extensions.uncorrected_signal import ONE_RIGHT
 from entropy_theory.verification import arithmetic as ar
 from entropy_theory.verification.bandit_policies import SOME_WRONG
 from entropy_theory.verification.formula.limits import has_derivative

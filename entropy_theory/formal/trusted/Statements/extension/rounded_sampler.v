@@ -4,7 +4,7 @@ From Coq Require Import Reals List Bool.
 From Trusted Require Import Definitions.
 Open Scope R_scope.
 
-(** epsilon = max|log mu - log pi|. *)
+(** Epsilon = max|log mu - log pi|. *)
 Definition farthest (n : nat) (logits : vector) (shift : vector) : R :=
   largest n (fun a => Rabs (log_softmax n (moved_by logits shift) a - log_softmax n logits a)).
 
