@@ -205,7 +205,7 @@ class _GoOn(transformers.TrainerCallback):
         self._trainer, self._start = trainer, start
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
-        self._trainer.generating_model.load_state_dict(self._start.weights)
+        self._trainer.model.load_state_dict(self._start.weights)
         optimizer = self._trainer.optimizer
         optimizer.load_state_dict({
             **optimizer.state_dict(), "state": copy.deepcopy(self._start.optimizer["state"])})
