@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import pandas
 import pytest
 from scipy import stats
 
@@ -20,6 +21,9 @@ FLAT_NAMES = {"plain": "none", "rate to 0": "a rate that decays to zero",
               "batch of 4 times": "four times the prompts", "eps 1e-4": "Adam's eps at 1e-4",
               "KL .001": "KL penalty .001", "KL .1": "KL penalty .1"}
 """The page's words for the runs from a flat reward."""
+OPTIMIZERS = {"AdamW": "AdamW", "AdamW, beta1 0": "AdamW without momentum", "SGD": "SGD",
+              "momentum": "SGD with momentum"}
+"""The page's words for optimizers."""
 CHANGES = {"AdamW": (0.1, 0.2, 0.3), "AdamW, beta1 0": (-0.02, 0.0, 0.02), "SGD": (-0.02, 0.0, 0.02)}
 
 
@@ -204,13 +208,34 @@ def test_the_page_has_noise_by_optimizer_and_length_of_step():
         length = f"{of['move'].mean() / base:.2f}".replace("0.", ".")
         assert len(of) == 5
         assert f" | {length} | {on_the_page(of['change'])} |" in PAGE, (optimizer, rate)
-    uneven = {name: figure.coins(MEASURED, task="sum", coin=0.9, optimizer=name, rate=rate)
-              for name, rate in (("AdamW", figure.MATCHED), ("SGD", None))}
-    adam, sgd = (on_the_page(of["change"]) for of in uneven.values())
-    assert f"A coin of .9 gives {adam} with AdamW at 2e-4 (p .03) and {sgd} with SGD" in ONE_LINE
-    assert f"{stats.ttest_1samp(uneven['AdamW']['change'], 0).pvalue:.2f}" == "0.03"
-    split = figure.coins(MEASURED, task="split", coin=0.5, optimizer="AdamW", rate=figure.MATCHED)
-    assert f"On `split` AdamW gives {on_the_page(split['change'])}." in ONE_LINE
+
+
+def test_the_page_has_every_plain_setting_beside_its_forecast():
+    """A row of another task, coin or rate, or a count of runs that came inside."""
+    found, runs = figure.compared(MEASURED), figure.coins(MEASURED)
+    small = rows = 0
+    for row in found.to_dict("records"):
+        of = pick(runs, **{name: None if pandas.isna(row[name]) else row[name]
+                           for name in figure.SETTING})
+        assert len(of) == 5
+        if (row["task"], row["coin"]) == ("sum", 0.5):
+            continue
+        optimizer = OPTIMIZERS[row["optimizer"]]
+        if row["optimizer"] == "AdamW":
+            optimizer += f" at {round(row['rate'] * 1e4)}e-4"
+        cells = [f"{row['task']}, {row['coin']:g}".replace("0.", "."), optimizer,
+                 on_the_page(of["change"]), *forecast_on_the_page(row)]
+        assert f"| {' | '.join(cells)} |" in PAGE, cells
+        rows += 1
+        small += stats.ttest_1samp(of["change"], 0).pvalue < 0.05
+    assert (rows, len(found) - rows, small) == (12, 6, 1)
+    adam = pick(runs, task="sum", coin=0.9, optimizer="AdamW")["change"]
+    assert f"(p {stats.ttest_1samp(adam, 0).pvalue:.2f}), which".replace("0.", ".") in ONE_LINE
+    due = 0.95 * found["seeds"].sum()
+    inside = f"{found['inside'].sum()} of {found['seeds'].sum()}"
+    assert f"{inside} runs came inside, where {due:.0f} were due" in ONE_LINE
+    off = (found["came"] - found["walk"]).abs() / (found["spread"] / found["seeds"] ** 0.5)
+    assert f"by {off.median():.1f} standard errors in the median" in ONE_LINE
 
 
 def test_the_page_has_the_remedies_and_the_bonus():
