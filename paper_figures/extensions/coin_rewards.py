@@ -188,7 +188,7 @@ def tables(table: pandas.DataFrame) -> list[Table]:
         (_named(one.iloc[0]),
          *(f"{one[name].mean():+.4f}" for name in ("change", "noise", "curvature", "isotropic", "score")))
         for _, one in table[table["panel"] == "update"].groupby(SETTING, sort=False, dropna=False)]
-    other = table[(table["panel"] == "run") & (table["kind"] != "accounted")
+    other = table[(table["panel"] == "run") & (table["kind"] != "accounted") & (table["task"] == "sum")
                   & ((table["variant"] != "plain") | table["coin"].isna())]
     other = other.sort_values("variant", key=lambda names: names.map(_place), kind="stable")
     plain = coins(table, **SHOWN, optimizer="AdamW", rate=rate_of("AdamW"))
@@ -223,12 +223,14 @@ def tables(table: pandas.DataFrame) -> list[Table]:
 
 def _accounts(table: pandas.DataFrame) -> Table:
     """Return the parts of the accounted runs, beside the forecast that was made of each before."""
-    accounted = pick(table, panel="run", kind="accounted")
-    forecasts = {_named(row): row for row in compared(table, accounted).to_dict("records")}
+    accounted = table.dropna(subset="signal") if "signal" in table else table[:0]
+    forecasts = {_named(row): row for row in compared(
+        table, pick(accounted, kind="accounted")).to_dict("records")}
     rows = []
-    for _, runs in accounted.groupby(SETTING, sort=False, dropna=False):
+    for _, runs in accounted.groupby([*SETTING, "kind"], sort=False, dropna=False):
         name = _named(runs.iloc[0])
         of = forecasts.get(name)
+        name += ", once flat" * (runs["kind"].iloc[0] == "from flat")
         rows.append((
             name, str(len(runs)), _mean(runs["change"]),
             *(("", "") if of is None else (
