@@ -8,8 +8,10 @@ import torch
 
 from entropy_theory.support import results
 from llm_bridge.commands import noise_comparison as comparison
+from llm_bridge.commands import noise_designs as designs
 from llm_bridge.commands.comparison import Size
-from llm_bridge.commands.noise_comparison import MATCHED, NoiseConfig, NoisyRun
+from llm_bridge.commands.noise_comparison import NoiseConfig
+from llm_bridge.commands.noise_designs import MATCHED, NoisyRun
 
 SIZE = Size(steps=4, prompts=4, samples=4)
 ADAM = {**dataclasses.asdict(NoisyRun()), "blocks": {"move": [3.0, 5.0], "raw_move": [0.5, 1.5]}}
@@ -18,7 +20,7 @@ ADAM = {**dataclasses.asdict(NoisyRun()), "blocks": {"move": [3.0, 5.0], "raw_mo
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     """A function that makes a run of four steps, or of as many as an approach has."""
-    for name, value in (("PILOT", 2), ("FROZEN", 2), ("FLAT_STEPS", 3)):
+    for name, value in (("PILOT", 2), ("FROZEN", 2), ("FLAT_STEPS", {"sum": 3})):
         monkeypatch.setattr(comparison, name, value)
     return lambda asked, start=None: comparison.run(
         asked, SIZE, asked.rate or 1e-3, tmp_path / asked.name.replace(" ", "-"), start)
@@ -28,7 +30,7 @@ def test_rates_are_matched_by_the_length_of_steps():
     """Steps of momentum add up 1, .9, .81 ...: their mean square is 1 / (1 - .81) of a gradient's."""
     rates = {name: comparison.matched_rate(NoisyRun(optimizer=name, rate=None), [ADAM])
              for name in ("SGD", "momentum", "AdamW, beta1 0")}
-    assert rates["SGD"] == pytest.approx(comparison.REFERENCE_RATE * math.sqrt(4 / 1))
+    assert rates["SGD"] == pytest.approx(designs.REFERENCE_RATE * math.sqrt(4 / 1))
     generator = torch.Generator().manual_seed(0)
     gradients = torch.randn(20_000, generator=generator).tolist()
     steps, averages, buffer, average = [], [], 0.0, 0.0
@@ -45,7 +47,7 @@ def test_rates_are_matched_by_the_length_of_steps():
         comparison.matched_rate(other, [ADAM])
 
 
-@pytest.mark.parametrize("optimizer", list(comparison.OPTIMIZERS))
+@pytest.mark.parametrize("optimizer", list(designs.OPTIMIZERS))
 def test_a_coin_is_tossed_for_each_completion(run, optimizer):
     asked = NoisyRun(optimizer=optimizer, rate=1e-4)
     record, ended = run(asked)
@@ -75,7 +77,7 @@ def test_a_run_goes_on_from_where_the_approach_ended(run):
     assert kept["probe_first"] == pytest.approx(record["probe_first"], rel=0.05)
 
 
-@pytest.mark.parametrize("variant", list(comparison.VARIANTS))
+@pytest.mark.parametrize("variant", [*designs.VARIANTS, designs.LORA])
 def test_every_variant_runs(run, variant):
     record, _ = run(NoisyRun(variant=variant))
     assert record["blocks"]["move"][0] > 0
@@ -95,7 +97,7 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
 
     monkeypatch.setattr(comparison, "run", run)
     config = NoiseConfig(output=tmp_path / "result.json", design=("flat",))
-    wanted = comparison.design("flat")
+    wanted = designs.design("flat")
     with pytest.raises(KeyboardInterrupt):
         comparison.compare(config)
     comparison.compare(config)
@@ -110,8 +112,8 @@ def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):
 def test_a_forecast_comes_before_the_runs_that_it_is_of(name):
     """A forecast that was drawn after its runs, or of another rate, and a run on a coin without one."""
     forecast = set()
-    for asked in comparison.design(name):
-        setting = dataclasses.replace(asked, kind="forecast", seed=comparison.FORECAST_SEED)
+    for asked in designs.design(name):
+        setting = dataclasses.replace(asked, kind="forecast", seed=designs.FORECAST_SEED)
         if asked.kind == "forecast":
             forecast.add(setting)
         assert (setting in forecast) == (asked.coin is not None), asked.name

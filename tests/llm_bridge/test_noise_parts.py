@@ -7,7 +7,7 @@ import torch
 from llm_bridge.analysis import noise_parts, other_sampler
 from llm_bridge.commands import noise_comparison as comparison
 from llm_bridge.commands.comparison import Size
-from llm_bridge.commands.noise_comparison import NoisyRun
+from llm_bridge.commands.noise_designs import NoisyRun
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
 
 SIZE = Size(steps=4, prompts=4, samples=4)

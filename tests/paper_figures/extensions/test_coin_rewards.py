@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from entropy_theory.support.results import write_json
-from llm_bridge.commands.noise_comparison import BONUS, GROUPS, REMEDIES, NoisyRun
+from llm_bridge.commands.noise_designs import BONUS, GROUPS, REMEDIES, NoisyRun
 from paper_figures.data.tables import pick
 from paper_figures.extensions import coin_rewards as figure
 
