@@ -104,7 +104,7 @@ def matched_rate(asked: NoisyRun, records: list[dict[str, Any]]) -> float:
 def _config(asked: NoisyRun, size: Size, rate: float, folder: Path) -> Run:
     """Return the options of the trainer for one run."""
     optimizer, options = OPTIMIZERS[asked.optimizer]
-    given = dict(VARIANTS.get(asked.options, {}))
+    given = {} if asked.options in ("plain", LORA) else dict(VARIANTS[asked.options])
     samples, times = given.pop("samples", size.samples), given.pop("prompts", 1)
     steps = {"approach": FLAT_STEPS.get(asked.task), "forecast": PILOT + FROZEN}.get(
         asked.kind, size.steps)

@@ -18,7 +18,10 @@ OPTIMIZERS: dict[str, tuple[Literal["adamw", "sgd"], tuple[str, ...]]] = {
     "momentum": ("sgd", (f"optim_args=momentum={MOMENTUM}",)),
 }
 """The optimizers by name: the option ``optimizer``, and further options of TRL."""
-GROUPS = {f"groups of {size}": {"samples": size} for size in (2, 3, 4, 6, 12, 16, 32)}
+GROUPS = {f"groups of {size}": {"samples": size} for size in (2, 3, 4, 6, 8, 12, 16, 32)}
+PLAIN_GROUPS = "groups of 8"
+"""The groups of a plain run of small-sums."""
+
 BONUS: dict[str, dict[str, Any]] = {
     f"bonus {bonus}, KL {penalty}": {"rule": "entropy-bonus", "rule_options": (
         f"coefficient={bonus}", "base=reference-kl", f"base.coefficient={penalty}", "base.estimator=k3",
@@ -166,7 +169,8 @@ def design(name: Design) -> list[NoisyRun]:
                     (None, "AdamW", both), (None, "AdamW", none))]
     if name == "groups":
         return [NoisyRun(variant=variant, kind=kind, seed=seed)
-                for kind, seeds in COIN_KINDS for seed in seeds for variant in ("plain", *GROUPS)]
+                for kind, seeds in COIN_KINDS for seed in seeds for variant in ("plain", *GROUPS)
+                if variant != PLAIN_GROUPS]
     if name == "variants":
         others = {variant: MATCHED for variant in VARIANTS if variant not in GROUPS | BONUS}
         others |= dict.fromkeys((LORA, f"{LORA}, KL .001"), LORA_RATE)

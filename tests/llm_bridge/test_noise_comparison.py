@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import typing
 
 import pytest
 import torch
@@ -81,6 +82,15 @@ def test_a_run_goes_on_from_where_the_approach_ended(run):
 def test_every_variant_runs(run, variant):
     record, _ = run(NoisyRun(variant=variant))
     assert record["blocks"]["move"][0] > 0
+
+
+def test_a_variant_that_has_no_options_is_no_plain_run(run):
+    """A name that nothing stands behind would be run, and told, as if it changed nothing."""
+    with pytest.raises(KeyError, match="groups of 5"):
+        run(NoisyRun(variant="groups of 5"))
+    for name in typing.get_args(designs.Design):
+        for asked in designs.design(name):
+            assert asked.options in {"plain", designs.LORA, *designs.VARIANTS}
 
 
 def test_what_is_there_is_not_made_again(tmp_path, monkeypatch):

@@ -156,6 +156,37 @@ def test_the_page_has_the_parts_of_every_accounted_run():
         assert f"| {' | '.join(cells)} |" in PAGE, name
 
 
+def test_the_page_has_every_adapter_of_smollm2():
+    """A row under another's name, a count of runs inside, or parts that are clear after all."""
+    adapters = pick(MEASURED.dropna(subset="signal"), task="chain-sum")
+    for (variant, rate, kind, coin), runs in adapters.groupby(
+            ["variant", "rate", "kind", adapters["coin"].notna()]):
+        name = variant.removeprefix("LoRA").removeprefix(", ") or f"at {round(rate * 1e4)}e-4"
+        name = name if coin else "own reward" + ", once flat" * (kind == "from flat")
+        assert len(runs) == 5
+        assert f"| {name} | 5 | {on_the_page(runs['change'])} |" in PAGE, name
+    found = figure.compared(MEASURED, pick(adapters, kind="accounted"))
+    inside, count = found["inside"].sum(), found["seeds"].sum()
+    assert (f"Of the {count} runs with a coin {inside} came inside their forecasts, where "
+            f"{0.95 * count:.0f} were due") in ONE_LINE
+    with_a_coin = MEASURED[MEASURED["coin"].notna()].dropna(subset="signal")
+    changes = adapters[adapters["coin"].notna()].groupby(["variant", "rate"])["change"]
+    assert all(stats.ttest_1samp(of, 0).pvalue > 0.05 for _, of in changes)
+    small = [stats.ttest_1samp(runs[part], 0).pvalue
+             for _, runs in with_a_coin.groupby(figure.SETTING, dropna=False)
+             for part in ("signal", "noise", "momentum", "mismatch")
+             if on_the_page(runs[part]) != "0"]
+    told = (f"the {len(small)} parts of rows with a coin, in this table and [that of adapters]"
+            f"(#adapters), that are not 0: the smallest p is {min(small):.3f},")
+    assert told.replace(" 0.", " .") in ONE_LINE
+    before = pick(MEASURED, panel="run", kind="approach", task="chain-sum")["reward"]
+    flat = pick(adapters, kind="from flat")
+    numbers = [before.mean(), before.min(), before.max(), flat["first"].mean()]
+    told = [f"{value:.2f}".replace("0.", ".") for value in numbers]
+    assert ("{} over the last ten steps, seed after seed {} to {}. From there entropy does not grow, at "
+            "{} nats: it changes by " + on_the_page(flat["change"])).format(*told) in ONE_LINE
+
+
 def test_an_account_leaves_its_run_as_it_is():
     """An adapter that starts elsewhere each time; a run of older code beside one of newer."""
     changes = MEASURED[MEASURED["panel"] == "run"].pivot_table(
