@@ -176,8 +176,7 @@ def test_the_page_has_every_adapter_of_smollm2():
              for _, runs in with_a_coin.groupby(figure.SETTING, dropna=False)
              for part in ("signal", "noise", "momentum", "mismatch")
              if on_the_page(runs[part]) != "0"]
-    told = (f"the {len(small)} parts of rows with a coin, in this table and [that of adapters]"
-            f"(#adapters), that are not 0: the smallest p is {min(small):.3f},")
+    told = f"Of their {len(small)} parts that are not 0 the smallest p is {min(small):.3f},"
     assert told.replace(" 0.", " .") in ONE_LINE
     before = pick(MEASURED, panel="run", kind="approach", task="chain-sum")["reward"]
     flat = pick(adapters, kind="from flat")
