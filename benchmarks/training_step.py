@@ -53,6 +53,8 @@ METHODS: dict[str, Callable[[Any], Any] | None] = {
     "TRL, account": lambda made: diagnostics.attach(
         made, account_every=10, account_sequences=-(-made.args.per_device_train_batch_size // 4)),
     "TRL, account of all": lambda made: diagnostics.attach(made, account_every=10),
+    "TRL, account of all, offloaded": lambda made: diagnostics.attach(
+        made, account_every=10, offload=True),
     "ours": None, "ours, forecast": lambda made: made.add_callback(
         Accountant(made, every=0, forecast_every=10, sequences=quarter)),
     "ours, account": lambda made: made.add_callback(
