@@ -102,7 +102,8 @@ def test_the_spread_of_prompts_fits_a_public_log():
     log = pandas.read_csv(public_growth.NO_BONUS)
     first = log.groupby("run").head(5).groupby("run")[["reward", "frac_reward_zero_std"]].mean().mean()
     success = predictions.shares(first["reward"], spread=True)
-    assert success.mean() == pytest.approx(first["reward"], abs=0.01)
+    # Shares keep that distance from 0 and 1, which moves their mean by less.
+    assert success.mean() == pytest.approx(first["reward"], abs=predictions.BOUND)
     equal = (success**4 + (1 - success) ** 4).mean()
     alike = first["reward"] ** 4 + (1 - first["reward"]) ** 4
     numbers = [f"{value:.2f}".replace("0.", ".") for value in (*first, equal, alike)]

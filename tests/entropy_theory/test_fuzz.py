@@ -284,7 +284,7 @@ def columns(draw, shape, palette, of_probability, odd):
 
 
 def rule_coefficients(name, batch):
-    """What a rule makes of a batch: scores, state terms, metrics; prepared first."""
+    """Return the scores, state terms and metrics of a rule on a batch."""
     rule = RULES_OF[name]
     prepared = rule.prepare(batch)
     scores, terms = rule.scores(prepared), rule.state_terms(prepared)
