@@ -27,18 +27,24 @@ from simulations.engine.optimizer import Adam
 TABLE = Path(__file__).parent / "public_predictions.csv"
 ANSWERS, RIGHT, PROMPTS, STARTS = 40, 6, 32, 4
 GROUP, STEPS, RATE, COEFFICIENT = 5, 600, 0.003, 0.001
-SPREAD = 0.5
-"""The sum of the beta distribution's two parameters: below 1 most prompts are near 0 or 1."""
+SPREAD, OTHERS = 0.5, (0.25, 1.0, 2.0)
+"""The sum of the beta distribution's two parameters, chosen first: below 1 most prompts are near 0 or 1.
+Others show how far the predictions depend on it."""
+COLUMNS = {"alike": None} | {f"spread {spread:g}": spread for spread in (SPREAD, *OTHERS)}
+"""The simulations, by the table's columns."""
 BOUND = 5e-4
 """The distance from 0 and 1 that a prompt's share keeps."""
 
 
-def shares(score: float, *, spread: bool) -> np.ndarray:
-    """Return the shares of right answers at the start, [prompts]: quantiles of a distribution."""
-    if not spread:
+def shares(score: float, spread: float | None) -> np.ndarray:
+    """Return the shares of right answers at the start, [prompts].
+
+    They are quantiles of the beta distribution whose parameters sum to ``spread``; None: all alike.
+    """
+    if spread is None:
         return np.full(PROMPTS, score)
     quantiles = (np.arange(PROMPTS) + 0.5) / PROMPTS
-    found = beta.ppf(quantiles, SPREAD * score, SPREAD * (1 - score))
+    found = beta.ppf(quantiles, spread * score, spread * (1 - score))
     return np.clip(found, BOUND, 1 - BOUND)
 
 
@@ -59,13 +65,13 @@ def change(success: np.ndarray) -> np.ndarray:
 
 
 def predicted() -> pandas.DataFrame:
-    """Return a row for each run: whether entropy grew, and its change in both simulations, nats."""
+    """Return a row for each run: whether entropy grew, and its change in each simulation, nats."""
     runs = levels()
     return pandas.DataFrame([{
         "task": run["task"], "billions": run["billions"], "last_score": run["last_score"],
         "grew": grows(run["entropy_levels"], run["validation_levels"]),
-        **{name: round(float(change(shares(run["last_score"], spread=spread)).mean()), 3)
-           for name, spread in (("alike", False), ("spread", True))}}
+        **{name: round(float(change(shares(run["last_score"], spread)).mean()), 3)
+           for name, spread in COLUMNS.items()}}
         for run in runs.to_dict("records")])
 
 
@@ -74,7 +80,7 @@ def main() -> None:
     table = predicted()
     table.to_csv(TABLE, index=False, lineterminator="\n")
     print(table.to_string(index=False))
-    for name in ("alike", "spread"):
+    for name in COLUMNS:
         print(f"{name}: {((table[name] > 0) == table['grew']).sum()} of {len(table)} signs right")
 
 

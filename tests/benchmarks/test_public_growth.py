@@ -81,27 +81,31 @@ def test_the_page_has_the_prediction_of_every_run():
     assert table["last_score"].tolist() == runs["last_score"].tolist()
     assert table["grew"].tolist() == [public_growth.grows(*run) for run in zip(
         runs["entropy_levels"], runs["validation_levels"], strict=True)]
+    chosen = f"spread {predictions.SPREAD:g}"
     for _, some in table.groupby("task"):
-        for name in ("alike", "spread"):
+        for name in ("alike", chosen):
             cells = " | ".join(f"{value:+.2f}".replace("0.", ".") for value in some[name])
             assert f", nats | {cells} |" in PAGE
         assert f"| entropy grew | {' | '.join(np.where(some['grew'], 'yes', 'no'))} |" in PAGE
     assert (table["alike"] < 0).all()
-    right = {name: int(((table[name] > 0) == table["grew"]).sum()) for name in ("alike", "spread")}
-    assert (f"right in {right['alike']} of 14 runs if prompts are alike, and in {right['spread']} if"
+    assert (table["spread 0.25"] > 0).all()
+    right = {name: int(((table[name] > 0) == table["grew"]).sum()) for name in predictions.COLUMNS}
+    assert (f"right in {right['alike']} of 14 runs if prompts are alike, and in {right[chosen]} if"
             in ONE_LINE)
-    p = fisher_exact(pandas.crosstab(table["grew"], table["spread"] > 0)).pvalue
+    assert (f"Sums of 1 and 2 give {right['spread 1']} and {right['spread 2']}, and .25 gives "
+            f"{right['spread 0.25']}:") in ONE_LINE
+    p = fisher_exact(pandas.crosstab(table["grew"], table[chosen] > 0)).pvalue
     assert f"p {p:.2f})".replace("0.", ".") in ONE_LINE
     last = table.iloc[-1]
-    found = predictions.change(predictions.shares(last["last_score"], spread=True)).mean()
-    assert found == pytest.approx(last["spread"], abs=5e-4)
+    found = predictions.change(predictions.shares(last["last_score"], predictions.SPREAD)).mean()
+    assert found == pytest.approx(last[chosen], abs=5e-4)
 
 
 def test_the_spread_of_prompts_fits_a_public_log():
     """The share of groups with equal rewards: a distribution of another mean, or a later step."""
     log = pandas.read_csv(public_growth.NO_BONUS)
     first = log.groupby("run").head(5).groupby("run")[["reward", "frac_reward_zero_std"]].mean().mean()
-    success = predictions.shares(first["reward"], spread=True)
+    success = predictions.shares(first["reward"], predictions.SPREAD)
     # Shares keep that distance from 0 and 1, which moves their mean by less.
     assert success.mean() == pytest.approx(first["reward"], abs=predictions.BOUND)
     equal = (success**4 + (1 - success) ** 4).mean()
@@ -119,6 +123,7 @@ def test_training_reward_predicts_what_did_not_come(monkeypatch):
                           for name in ("critic/score/mean", "val/test_score/openai/gsm8k"))
     assert f"score, {validated:.2f}, both predict".replace("0.", ".") in ONE_LINE
     assert f"training reward is {trained:.2f},".replace("0.", ".") in ONE_LINE
-    for score, spread, sign in ((validated, False, -1), (validated, True, -1), (trained, True, 1)):
-        found = predictions.change(predictions.shares(score, spread=spread)).mean()
+    spread = predictions.SPREAD
+    for score, by, sign in ((validated, None, -1), (validated, spread, -1), (trained, spread, 1)):
+        found = predictions.change(predictions.shares(score, by)).mean()
         assert sign * found > 0.05
