@@ -92,8 +92,9 @@ def test_the_page_has_the_prediction_of_every_run():
     right = {name: int(((table[name] > 0) == table["grew"]).sum()) for name in predictions.COLUMNS}
     assert (f"right in {right['alike']} of 14 runs if prompts are alike, and in {right[chosen]} if"
             in ONE_LINE)
-    assert (f"Sums of 1 and 2 give {right['spread 1']} and {right['spread 2']}, and .25 gives "
-            f"{right['spread 0.25']}:") in ONE_LINE
+    assert right["spread 1"] == right["spread 2"]
+    assert (f"Sums of 1 and 2 give {right['spread 1']}, and .25 gives {right['spread 0.25']}: entropy then"
+            in ONE_LINE)
     p = fisher_exact(pandas.crosstab(table["grew"], table[chosen] > 0)).pvalue
     assert f"p {p:.2f})".replace("0.", ".") in ONE_LINE
     last = table.iloc[-1]
