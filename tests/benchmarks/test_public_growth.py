@@ -93,7 +93,7 @@ def test_the_page_has_the_prediction_of_every_run():
     assert (f"right in {right['alike']} of 14 runs if prompts are alike, and in {right[chosen]} if"
             in ONE_LINE)
     assert right["spread 1"] == right["spread 2"]
-    assert (f"Sums of 1 and 2 give {right['spread 1']}, and .25 gives {right['spread 0.25']}: entropy then"
+    assert (f"Sums of 1 and 2 give {right['spread 1']}, and .25 gives {right['spread 0.25']}: entropy"
             in ONE_LINE)
     p = fisher_exact(pandas.crosstab(table["grew"], table[chosen] > 0)).pvalue
     assert f"p {p:.2f})".replace("0.", ".") in ONE_LINE
