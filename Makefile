@@ -6,7 +6,7 @@ ONLY ?= *
 SAMPLE ?= 0
 JOBS ?= 1
 CASES ?= 10000
-REFUTED ?=
+PROVE ?=
 PYTHON ?= python3
 # Bytecode is kept, even where the environment says not to: else each process compiles torch anew, 9 s of a core.
 export PYTHONDONTWRITEBYTECODE :=
@@ -45,9 +45,9 @@ links: docs  ## whether the addresses that the documentation leads to answer (ne
 system = @{ $(1); } >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(3): apt install $(2)'
 
 # Compiling has two jobs of its own, whatever make has (MAKEFLAGS).
-prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root; REFUTED=--refuted)
+prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root; PROVE=--refuted)
 	$(call system,test -d "$$(coqc -where)/user-contrib/Interval",coq libcoq-stdlib libcoq-coquelicot libcoq-interval make,Rocq with coq-interval is not installed)
-	MAKEFLAGS= $(BIN)/python -m entropy_theory prove $(REFUTED)
+	MAKEFLAGS= $(BIN)/python -m entropy_theory prove $(PROVE)
 
 # build/lib would bring files that are gone into the wheel.
 wheel: .venv/ready  ## the wheel, installed in an empty environment, where commands run outside the checkout

@@ -221,6 +221,7 @@ def prove(
     /,
     *,
     refuted: bool = False,
+    since: Path | None = None,
     accept: bool = False,
     json: Path | None = None,
     jobs: int | None = None,
@@ -237,6 +238,8 @@ def prove(
     Args:
         ids: claims whose proofs are checked; all that have one by default.
         refuted: check the theorems that claims are false too, which takes four minutes more.
+        since: an earlier accepted.json: pass over proofs that it records as accepted by this version of
+            Rocq, and of which no file has changed since.
         accept: write refutations, and rewrite the record of accepted proofs, with their statements.
         json: write the kernel's answer on each claim to this file; "-" prints it.
         jobs: files compiled at once; one per core by default.
@@ -251,7 +254,8 @@ def prove(
                   "--accept without ids", file=sys.stderr)
     with (command_line.json_output(json) as write,
           command_line.keeping("files that were compiled are kept, and not compiled again")):
-        results = report.print_proofs(chosen, jobs, definitions=not ids, refuting=refuted or accept)
+        results = report.print_proofs(chosen, jobs, definitions=not ids, refuting=refuted or accept,
+                                      standing=None if since is None else proofs.read_record(since))
         write(results)
     if accept:
         refutations.accept_all(all_claims().values(), ledger.read_accepted())

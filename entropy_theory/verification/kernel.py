@@ -72,7 +72,8 @@ def axioms() -> tuple[str, ...]:
 
 def prove(
     claims: Iterable[Claim], *, folder: Path = BUILD, jobs: int = 2, definitions: bool = False,
-    refuting: bool = False, on_line: Callable[[str], None] = lambda line: None,
+    refuting: bool = False, standing: Mapping[str, Mapping[str, Any]] | None = None,
+    on_line: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Result]:
     """Have the kernel check the proofs of these claims; unchanged files are not compiled again.
 
@@ -84,6 +85,8 @@ def prove(
         jobs: files compiled at once.
         definitions: whether the conditions on the definitions are checked too, as "sanity".
         refuting: whether the theorems that claims are false are checked too, which need coq-interval.
+        standing: a record of accepted proofs, as `proofs.read_accepted`: those that this version of Rocq
+            accepted, and of which no file has changed since, are passed over.
         on_line: called with each line of progress.
 
     Raises:
@@ -104,6 +107,8 @@ def prove(
             proofs.append(proof)
     if refuting:
         proofs += refutations.refutations_of(claims, ledger.read_accepted())
+    proofs = [proof for proof in proofs
+              if not _stands(proof, (standing or {}).get(proof.claim_id), version)]
     folder = folder.absolute()
     # One file has all proofs of a source accepted, which saves starting Rocq for each of them. Once one
     # of them is refused, each has a file of its own, and what is refused there is not accepted.
@@ -126,6 +131,11 @@ def prove(
     known |= {p.claim_id: _record(p, found[p.claim_id], version) for p in proofs}
     write_json(folder / "checked.json", {"proofs": known})
     return found
+
+
+def _stands(proof: Proof, known: Mapping[str, Any] | None, version: str) -> bool:
+    return known is not None and bool(known["accepted"]) and (
+        known["digest"], known["rocq"]) == (proof.digest, version)
 
 
 # ---------------------------------------------------------------- compiling

@@ -220,6 +220,16 @@ def accepted_path() -> Path:
     return formal_folder() / "accepted.json"
 
 
+def read_record(path: Path) -> dict[str, dict[str, Any]]:
+    """Read a record of accepted proofs that a user names, by claim.
+
+    Raises:
+        ValueError: the file is missing or is not such a record.
+    """
+    form = {"proofs": {...: {"accepted": bool, "digest": str, "rocq": str}}}
+    return read_json(path, form | {...: object})["proofs"]
+
+
 def read_accepted(path: Path | None = None) -> dict[str, dict[str, Any]]:
     """Read the record of accepted proofs, by claim; empty if there is none."""
     path = path or accepted_path()

@@ -184,7 +184,8 @@ def _print_kernel(
 
 
 def print_proofs(
-    claims: Mapping[str, Claim], jobs: int | None, *, definitions: bool = False, refuting: bool = False
+    claims: Mapping[str, Claim], jobs: int | None, *, definitions: bool = False, refuting: bool = False,
+    standing: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, kernel.Result]:
     """Have the kernel check proofs, showing progress, and print its answer on each.
 
@@ -193,6 +194,7 @@ def print_proofs(
         jobs: files compiled at once; one per core by default.
         definitions: whether the conditions on the definitions are checked too.
         refuting: whether the theorems that claims are false are checked too.
+        standing: a record of proofs that are passed over while no file of theirs has changed.
     """
     console = Console(stderr=True)
     with console.status("compiling proofs") as status:
@@ -205,15 +207,19 @@ def print_proofs(
                     print(line, flush=True)
 
         results = kernel.prove(claims.values(), jobs=jobs or cores.usable(), definitions=definitions,
-                               refuting=refuting, on_line=on_line)
+                               refuting=refuting, standing=standing, on_line=on_line)
     for claim_id, result in results.items():
         if not result.accepted:
             print(f"{claim_id}: NOT accepted: {result.message}")
     by = f"accepted by Rocq {kernel.rocq_version()} and coqchk"
     of_refutations = {i: result for i, result in results.items() if i.endswith(f"({refutations.PART})")}
     of_claims = results.keys() - of_refutations.keys()
+    without = [i for i in claims.keys() - of_claims if proofs.proof_file(claims[i]) is None]
     print(f"{sum(results[i].accepted for i in of_claims)} of {len(of_claims)} proofs {by}; "
-          f"{len(claims.keys() - of_claims)} claims have none")
+          f"{len(without)} claims have none")
+    if standing is not None:
+        print(f"{len(claims.keys() - of_claims) - len(without)} proofs have not changed since they were "
+              "accepted")
     if definitions and not refuting:
         stored = refutations.refutations_of(claims.values(), ledger.read_accepted())
         print(f"{len(list(filter(proofs.said_of, stored)))} refutations stand as recorded, not checked "

@@ -235,6 +235,24 @@ def test_what_the_kernel_said_of_another_proof_is_not_put_on_record(example, tmp
         assert list(proofs.read_accepted()) == kept
 
 
+def test_only_what_has_not_changed_since_a_record_is_passed_over(example, tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel, "rocq_version", lambda: "8.16.1")
+    monkeypatch.setattr(kernel, "_refuses_the_false", lambda folder: None)
+    monkeypatch.setattr(kernel, "_compiled", lambda proofs, *_: {p.claim_id: "asked" for p in proofs})
+    stands = {"accepted": True, "digest": proofs.proof_of(example).digest, "rocq": "8.16.1"}
+    assert not kernel.prove([example], folder=tmp_path, standing={example.id: stands})
+    for change in ({"digest": "another"}, {"rocq": "8.20.1"}, {"accepted": False}):
+        record = {example.id: stands | change}
+        assert list(kernel.prove([example], folder=tmp_path, standing=record)) == [example.id], change
+    assert list(kernel.prove([example], folder=tmp_path, standing={"mine.other": stands})) == [example.id]
+
+
+def test_a_file_that_records_no_proofs_is_an_error(tmp_path):
+    (tmp_path / "a.json").write_text('{"proofs": {"x": {}}}')
+    with pytest.raises(ValueError, match="'x' of 'proofs' of it has no 'accepted'"):
+        console.prove(since=tmp_path / "a.json")
+
+
 def test_the_independent_checker_is_read_to_the_last_line():
     report = ("\nCONTEXT SUMMARY\n===============\n\n* Theory: Set is predicative\n  \n* Axioms:\n"
               "    Coq.Reals.ClassicalDedekindReals.sig_not_dec\n    Coq.Logic.Classical_Prop.classic\n"
