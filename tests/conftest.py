@@ -48,6 +48,19 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_of_this_file_only() -> None:
+    """Accelerate collects garbage whenever a training begins, among all that is not frozen."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """The shapes of a test's first calls are checked."""
+    shape_checks.begin()
+
+
 @pytest.fixture
 def unchecked_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls go through as they do for users, to the function's own words on a wrong shape."""
