@@ -51,7 +51,7 @@ def samples(output):
     return output.with_suffix(".samples.jsonl").read_text()
 
 
-@pytest.mark.parametrize("sampler", ["generate", "static"])
+@pytest.mark.parametrize("sampler", ["generate", pytest.param("static", marks=pytest.mark.deep)])
 def test_ranks_give_the_numbers_of_one_process(evaluate, sampler):
     """To the last digit, and in the order of the task: chunks drawn twice, left out, by another seed, or
     judged against another chunk's answers. One rank prints and writes."""
@@ -88,6 +88,7 @@ def test_an_end_on_a_rank_is_told_once_and_what_was_drawn_before_is_kept(evaluat
     assert samples(output) == samples(whole)
 
 
+@pytest.mark.deep
 def test_samples_of_something_else_are_one_error_on_all_ranks(evaluate):
     evaluate("same", ranks=1)
     shown, _ = evaluate("same", "--temperature", "0.5")

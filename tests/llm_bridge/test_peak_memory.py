@@ -31,7 +31,8 @@ def test_an_evaluation_by_an_engine_takes_less_than_a_table_of_logits(rows, new)
     assert held + taken < 2 * rows * new * QWEN.vocab_size
 
 
-@pytest.mark.parametrize("sampler", ["vllm", pytest.param("trl", marks=pytest.mark.deep)])
+@pytest.mark.deep  # a process of its own each
+@pytest.mark.parametrize("sampler", ["vllm", "trl"])
 def test_what_is_computed_is_what_a_process_takes(sampler):
     """At a size that a process takes in a moment; a table held, or a tensor counted twice."""
     found = subprocess.run(

@@ -114,6 +114,7 @@ def test_one_process_needs_no_group():
     ranks.leave()
 
 
+@pytest.mark.deep
 def test_two_processes_share_one_run(whole):
     """One line a step, one model, and the number of processes on record."""
     folder = whole.output
