@@ -138,11 +138,12 @@ def _cut(used: Mapping[Quantity, Series], steps: np.ndarray) -> list[tuple[int, 
     places = [(found * bins) // len(steps) for found in index]
     values = [_tame(shown(quantity, one.value)) for quantity, one in used.items()]
     begin, end = np.triu_indices(bins + 1, SHORTEST)
+    errors = _binned(places, values, bins).error(begin, end)
     floor = np.array([RESOLUTION[quantity] for quantity in used])
 
     def costs(scale: np.ndarray) -> np.ndarray:
         table = np.full((bins + 1, bins + 1), np.inf)
-        table[begin, end] = (_binned(places, values, bins).error(begin, end) / scale[:, None]).sum(axis=0)
+        table[begin, end] = (errors / scale[:, None]).sum(axis=0)
         return table
 
     spread = np.array([max(float(np.var(value)), 1e-12) for value in values])

@@ -95,18 +95,9 @@ def prove(
     version = rocq_version()
     if version is None:
         raise KernelError(f"Rocq is not installed; on Debian or Ubuntu: {INSTALL}")
-    found: dict[str, Result] = {}
-    proofs, claims = [sanity()] if definitions else [], list(claims)
-    for claim in claims:
-        try:
-            proof = proof_of(claim)
-        except UntraceableError as error:
-            found[claim.id] = Result(accepted=False, message=f"it has a proof but no formula: {error}")
-            continue
-        if proof is not None:
-            proofs.append(proof)
-    if refuting:
-        proofs += refutations.refutations_of(claims, ledger.read_accepted())
+    proofs, found = _proofs_of(list(claims), refuting)
+    if definitions:
+        proofs.insert(0, sanity())
     proofs = [proof for proof in proofs
               if not _stands(proof, (standing or {}).get(proof.claim_id), version)]
     folder = folder.absolute()
@@ -131,6 +122,23 @@ def prove(
     known |= {p.claim_id: _record(p, found[p.claim_id], version) for p in proofs}
     write_json(folder / "checked.json", {"proofs": known})
     return found
+
+
+def _proofs_of(claims: Sequence[Claim], refuting: bool) -> tuple[list[Proof], dict[str, Result]]:
+    """The proofs that claims have, and the answer where there is no formula that one could prove."""
+    proofs: list[Proof] = []
+    found: dict[str, Result] = {}
+    for claim in claims:
+        try:
+            proof = proof_of(claim)
+        except UntraceableError as error:
+            found[claim.id] = Result(accepted=False, message=f"it has a proof but no formula: {error}")
+            continue
+        if proof is not None:
+            proofs.append(proof)
+    if refuting:
+        proofs += refutations.refutations_of(claims, ledger.read_accepted())
+    return proofs, found
 
 
 def _stands(proof: Proof, known: Mapping[str, Any] | None, version: str) -> bool:
