@@ -89,6 +89,7 @@ def test_a_simulated_run_can_be_made_anew():
     assert not silent(case, records)
 
 
+@pytest.mark.deep
 def test_a_real_injection_can_be_made_anew(tmp_path):
     """Two steps with the sampler at another temperature: the same numbers from the same seed, twice."""
     case = next(case for case in cases() if case.cause == "wrong temperature")

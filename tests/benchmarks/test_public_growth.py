@@ -117,6 +117,7 @@ def test_the_spread_of_prompts_fits_a_public_log():
                 *numbers) in ONE_LINE
 
 
+@pytest.mark.deep
 def test_training_reward_predicts_what_did_not_come(monkeypatch):
     monkeypatch.setattr(predictions, "STARTS", 1)
     log = pandas.read_csv(RUNS / "deepseek7b-gsm8k-grpo.csv")

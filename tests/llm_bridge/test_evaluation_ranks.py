@@ -69,7 +69,7 @@ def test_ranks_give_the_numbers_of_one_process(evaluate, sampler):
 
 @pytest.mark.parametrize(("rank", "how", "told"), [
     (1, "raise", "judged to death"), pytest.param(0, "raise", "judged to death", marks=pytest.mark.deep),
-    (1, "kill", "lost the connection to another process"),
+    pytest.param(1, "kill", "lost the connection to another process", marks=pytest.mark.deep),
     pytest.param(0, "kill", "lost the connection to another process", marks=pytest.mark.deep),
 ])
 def test_an_end_on_a_rank_is_told_once_and_what_was_drawn_before_is_kept(evaluate, rank, how, told):

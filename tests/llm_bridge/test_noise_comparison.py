@@ -49,7 +49,7 @@ def test_rates_are_matched_by_the_length_of_steps():
         comparison.matched_rate(other, [ADAM])
 
 
-@pytest.mark.parametrize("optimizer", list(designs.OPTIMIZERS))
+@pytest.mark.parametrize("optimizer", one_in(3, designs.OPTIMIZERS))
 def test_a_coin_is_tossed_for_each_completion(run, optimizer):
     asked = NoisyRun(optimizer=optimizer, rate=1e-4)
     record, ended = run(asked)
@@ -66,6 +66,7 @@ def test_a_forecast_leaves_the_policy_where_its_pilot_ended(run):
     assert all(update["move"] > 0 and update["score"] is not None for update in record["updates"])
 
 
+@pytest.mark.deep
 def test_a_run_goes_on_from_where_the_approach_ended(run):
     """One from the untrained weights, or with Adam's moments forgotten, whose first step is larger."""
     _, ended = run(NoisyRun(coin=None, kind="approach", rate=1e-2))

@@ -9,6 +9,7 @@ from llm_bridge.commands import noise_comparison as comparison
 from llm_bridge.commands.comparison import Size
 from llm_bridge.commands.noise_designs import NoisyRun
 from llm_bridge.trainer.entropy_trainer import EntropyTrainer
+from tests.daily import one_in
 
 SIZE = Size(steps=4, prompts=4, samples=4)
 
@@ -66,8 +67,7 @@ def test_a_rounded_sampler_leaves_the_model_as_it_was(run, monkeypatch):
         assert all(map(torch.equal, later, seen[0]))
 
 
-@pytest.mark.parametrize("variant", [
-    "KL .1", "top-p .95", "1 step stale", "bfloat16 sampler"])
+@pytest.mark.parametrize("variant", one_in(2, ["1 step stale", "KL .1", "top-p .95", "bfloat16 sampler"]))
 def test_parts_add_up_and_each_is_there_where_its_cause_is(run, variant):
     found = run(rate=1e-4, variant=variant)["parts"]
     whole = sum(found[name] for name in ("signal", "noise", "momentum", "weight_decay", "rest"))
@@ -79,6 +79,7 @@ def test_parts_add_up_and_each_is_there_where_its_cause_is(run, variant):
     assert found["momentum"] != 0
 
 
+@pytest.mark.deep
 def test_mismatch_is_what_weights_would_take_away(run, monkeypatch):
     """With all tokens weighed by 0, or by 1: all of the gradient's part, or nothing."""
     for weight in (0.0, 1.0):

@@ -242,7 +242,9 @@ def test_pages_and_headings_that_are_named_are_there():
 
 
 @pytest.mark.parametrize("page", [
-    pytest.param(page, id=page.stem) for page in PAGES
+    # The tutorial's two trainings take half a minute.
+    pytest.param(page, id=page.stem, marks=[pytest.mark.deep] * (page.stem == "trl-run"))
+    for page in PAGES
     if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])
 def test_it_runs_as_printed(tmp_path, page, run):
     (tmp_path / "tests").symlink_to(ROOT / "tests")

@@ -181,6 +181,7 @@ def run_here(arguments: list[str], seconds: float) -> int:
     return 0
 
 
+@pytest.mark.deep
 def test_a_rehearsal_makes_real_runs_that_are_then_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
