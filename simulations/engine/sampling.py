@@ -123,7 +123,7 @@ def draw(probabilities: Probabilities, uniform: Uniforms) -> Draws:
 def _running_sums(values: np.ndarray) -> np.ndarray:
     """Return the running sums over the last axis, whose entries are added one by one.
 
-    Where it is the last axis in memory and others are long, vectors are added, ten times faster.
+    Many runs that are contiguous in memory are added as vectors, ten times faster.
     """
     if not values.flags.f_contiguous or len(values) < _MANY_ROWS:
         return np.cumsum(values, axis=-1)
