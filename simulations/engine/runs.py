@@ -83,9 +83,7 @@ class Runs(Block):
             (self.n_runs, self.features.shape[-1]), dtype=self.dynamics.precision)
         self.moments = [np.zeros_like(self.parameters) for _ in range(optimizer.n_moments)]
         self._after: list[Any] = []
-        self._shifted, self.probabilities, self._work = (
-            np.empty_like(self.logits) for _ in range(3)
-        )
+        self._shifted, self.probabilities, self._work = (np.empty_like(self.logits) for _ in range(3))
         self.evaluate()
 
     def _levels(self) -> Any:
