@@ -11,6 +11,7 @@ release = version = __version__
 extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
     "paper_figures.site.mathematics", "paper_figures.site.docstrings",
+    "paper_figures.site.navigation",
 ]
 myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3

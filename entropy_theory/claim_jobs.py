@@ -205,4 +205,4 @@ def _context(*, ours: bool) -> Any:
         # A worker a claim is cheap only if nothing is left to import in it. A user's file holds few
         # claims, most of them without the symbolic proofs that these are for.
         preload += [*module_names(), "sympy"]
-    return clean_context(preload)
+    return clean_context([*preload, "entropy_theory.verification.prepared"])

@@ -131,8 +131,8 @@ def _start(
 
 
 def _chain_seconds(run: StageRun, runs: list[StageRun]) -> float:
-    """The expected seconds of a stage and of the longest chain of stages that need it."""
-    followers = [r for r in runs if run.stage.name in r.stage.needs]
+    """The expected seconds of a stage and of the longest chain of stages that wait for it by name."""
+    followers = [r for r in runs if run.stage.name in (*r.stage.needs, *r.stage.after)]
     return run.stage.seconds + max((_chain_seconds(r, runs) for r in followers), default=0.0)
 
 

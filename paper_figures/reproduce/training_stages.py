@@ -94,7 +94,7 @@ def train(
         "--audit-every", str(max(1, steps // 40)), *more,
         output=build / "runs" / name, files=("run.json", "metrics.jsonl", "audit.json"),
         # AEPO draws and differentiates a second batch; off-policy runs take four steps on each.
-        seconds=10 + steps * (0.9 if rule == "aepo" else 0.57 if group else 0.47),
+        seconds=10 + steps * (0.56 if rule == "aepo" else 0.57 if group else 0.36),
     )
 
 

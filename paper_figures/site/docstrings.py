@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import re
 from pathlib import Path
@@ -112,10 +113,15 @@ def _leave_the_environment(app: Sphinx, page: nodes.document) -> None:
 
 
 def _import_once(app: Sphinx) -> None:
-    """Import what the pages describe, here: each batch of pages is read in a process of its own."""
+    """Import what the pages describe, here: each batch of pages is read in a process of its own.
+
+    None of it is garbage, and each process would look through all of it again and again.
+    """
     for page in Path(app.srcdir).rglob("*.md"):
         for name in re.findall(r"automodule:: (\S+)", page.read_text(encoding="utf-8")):
             importlib.import_module(name)
+    gc.freeze()
+    gc.set_threshold(100_000)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -21,7 +21,7 @@ Counts: TypeAlias = Float[np.ndarray, "*states actions"]
 Starts: TypeAlias = Num[np.ndarray, "runs states actions"]
 Rewards: TypeAlias = Shaped[np.ndarray, "..."]
 """Boolean or numbers, broadcastable to the starts; with a token tree [runs or 1, prompts, responses]."""
-Features: TypeAlias = Num[np.ndarray, "logits parameters"]
+Features: TypeAlias = Num[np.ndarray, "*parts logits parameters"]
 RunLogits: TypeAlias = Float[np.ndarray, "runs states actions"]
 RecordSteps: TypeAlias = Integer[np.ndarray, "records"]
 ByRun: TypeAlias = Num[np.ndarray, "runs"]

@@ -48,7 +48,8 @@ class Block:
         dynamics = self.dynamics
         self.n_runs, self.n_states, _ = task.logits.shape
         self.n_prompts, self.samples = task.n_prompts, dynamics.samples
-        self.run_numbers = dynamics.first_run + np.arange(self.n_runs)
+        first = dynamics.first_run
+        self.run_numbers = first + np.arange(self.n_runs) if isinstance(first, int) else np.array(first)
         self.learning_rate = self.per_run(dynamics.learning_rate, "learning_rate")[:, None, None]
         self.controller = self.rule.controller()
         self.coefficient_controller = self.rule.coefficient_controller()

@@ -65,17 +65,19 @@ class Dynamics:
     """The optimizer, which turns a rule's step into that of the parameters."""
     precision: str = "float64"
     """The precision of the logits, "float64" or "float32"."""
-    first_run: int = 0
-    """Number of the first run. Samples are keyed by it, so that a simulation may be cut into several
-    with the same results."""
+    first_run: int | tuple[int, ...] = 0
+    """Number of the first run, or of each. Samples are keyed by it, so that a simulation may be cut into
+    several with the same results. Runs of one number have the same uniforms."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.rule, UpdateRule):
             raise ValueError(
                 f"rule is an update rule, such as update_rules.get('grpo'), got {self.rule!r}")
         for name, least in (("steps", 1), ("steps_per_batch", 1), ("record_every", 1),
-                            ("tail", 0), ("seed", 0), ("first_run", 0)):
+                            ("tail", 0), ("seed", 0)):
             check_count(name, getattr(self, name), least)
+        for number in np.atleast_1d(self.first_run).tolist():
+            check_count("first_run", number, 0)
         if self.precision not in ("float64", "float32"):
             raise ValueError(f"precision must be float64 or float32, got {self.precision}")
         if self.engine not in ENGINES:
@@ -140,7 +142,8 @@ class Dynamics:
         return dataclasses.replace(
             self,
             rule=cut_options(self.rule, n_runs, part),
-            first_run=self.first_run + part.start,
+            first_run=self.first_run + part.start if isinstance(self.first_run, int)
+            else self.first_run[part],
             target_schedule=None if schedule is None else (
                 lambda step: _cut_targets(schedule(step), n_runs, part)),
             **{name: _cut(getattr(self, name), n_runs, part)

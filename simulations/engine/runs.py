@@ -80,12 +80,10 @@ class Runs(Block):
         self.optimizer = None if optimizer.is_plain else optimizer
         # Shared parameters, of which the logits are a linear function, start at 0.
         self.parameters: Any = self.logits if self.features is None else np.zeros(
-            (self.n_runs, self.features.shape[1]), dtype=self.dynamics.precision)
+            (self.n_runs, self.features.shape[-1]), dtype=self.dynamics.precision)
         self.moments = [np.zeros_like(self.parameters) for _ in range(optimizer.n_moments)]
         self._after: list[Any] = []
-        self._shifted, self.probabilities, self._work = (
-            np.empty_like(self.logits) for _ in range(3)
-        )
+        self._shifted, self.probabilities, self._work = (np.empty_like(self.logits) for _ in range(3))
         self.evaluate()
 
     def _levels(self) -> Any:
@@ -197,14 +195,14 @@ class Runs(Block):
         """Return this step's change of all logits: [runs, states, actions]."""
         change, rate = self.direction(), self.learning_rate
         if self.features is not None:
-            change = change.reshape(self.n_runs, -1) @ self.features
+            change = _in_parts(change, self.features)
         if self.optimizer is not None:
             change, self._after = self.optimizer.update(
                 change, self.parameters, self.moments, self.step)
         if self.features is not None:
             parameters = self.parameters + rate[..., 0] * change
             self._after = [*self._after[: len(self.moments)], parameters]
-            change = (change @ self.features.T).reshape(self.logits.shape)
+            change = _in_parts(change, self.features.swapaxes(1, 2)).reshape(self.logits.shape)
         if self.moments:  # (Which the change may be one of.)
             return rate * change
         change *= rate
@@ -388,6 +386,13 @@ class Runs(Block):
             reference_logits=self.reference, removed_fraction=self.rule.needs.removed_fraction,
             effects=self.effects,
         )
+
+
+def _in_parts(values: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Return the products [runs, m] of each run's n values and its part's matrix, of [parts, n, m]."""
+    n_runs, (parts, n, m) = len(values), matrices.shape
+    found: np.ndarray = values.reshape(n_runs, n).reshape(parts, -1, n) @ matrices
+    return found.reshape(n_runs, m)
 
 
 def sum_over_actions(x: np.ndarray, y: np.ndarray) -> np.ndarray:

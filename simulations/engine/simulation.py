@@ -50,7 +50,8 @@ def simulate(
         tree: the tree of responses of several tokens; states are prompts x states of the tree,
             prompt-major. With None answers are single actions.
         features: [states * actions, d]: parameters theta shared by states and actions, logits = start
-            + features @ theta, theta moving by gradient steps. With None every logit is a parameter.
+            + features @ theta, theta moving by gradient steps. With [parts, states * actions, d] each of
+            so many equal parts of the runs has its own. With None every logit is a parameter.
         record: records beside the columns that always are; `Record()` by default.
         progress: called now and then with the number of steps taken since the last call.
 
@@ -69,23 +70,26 @@ def simulate(
     def trajectory(part: slice) -> Trajectory:
         return train(engine.block(part), final[part], report)
 
-    parts = list(blocks(task.n_runs, max(task.logits[0].size, task.row_tokens), engine.in_parallel))
+    parts = list(blocks(task.n_runs, max(task.logits[0].size, task.row_tokens), engine.in_parallel,
+                        task.part_runs))
     if not engine.in_parallel or len(parts) == 1 or threads() == 1:
         return concatenate([trajectory(part) for part in parts], final)
     with ThreadPoolExecutor(threads()) as pool:
         return concatenate(list(pool.map(trajectory, parts)), final)
 
 
-def blocks(n_runs: int, one_run: int, parallel: bool) -> Iterator[slice]:
+def blocks(n_runs: int, one_run: int, parallel: bool, part_runs: int = 1) -> Iterator[slice]:
     """Cut runs into blocks that are advanced together; ``one_run`` is the size of a run's largest array.
 
     Blocks that may run in parallel are at least four, each of at least 32 runs if there are enough. Where
-    the cache bounds them they are whole groups of 16 runs, which traces advance side by side.
+    the cache bounds them they are whole groups of 16 runs, which traces advance side by side. Blocks are
+    made of whole parts of ``part_runs`` runs.
     """
     size = max(1, BLOCK // one_run)
     if parallel:
         size -= size % 16 if size > 16 else 0
         size = min(size, max(32, math.ceil(n_runs / 4)))
+    size = max(size - size % part_runs, part_runs)
     for start in range(0, n_runs, size):
         yield slice(start, min(start + size, n_runs))
 

@@ -36,6 +36,7 @@ class Task:
     dynamics: Dynamics
     tree: TokenTree | None = None
     features: np.ndarray | None = None
+    """Those of each part of the runs, [parts, states * actions, d]."""
     pools: bool = False
     """Whether rows of equal reward are summed (`Needs.pools`), which needs a batch for each step."""
     record: Record = dataclasses.field(default_factory=Record)
@@ -101,12 +102,24 @@ class Task:
             return 0
         return self.n_prompts * horizon * self.tree.n_responses
 
+    @property
+    def part_runs(self) -> int:
+        """The number of runs of a part with features of its own; 1 where all runs have the same."""
+        parts = 1 if self.features is None else len(self.features)
+        return self.n_runs // parts if parts > 1 else 1
+
     def take_runs(self, part: slice) -> Task:
-        """Return the task of the runs ``part`` (start, stop): views of arrays, per-run values cut."""
+        """Return the task of the runs ``part`` (start, stop): views of arrays, per-run values cut.
+
+        Where parts of the runs have features of their own, it is made of whole parts.
+        """
         if part.stop - part.start == self.n_runs:
             return self
+        features = self.features
+        if features is not None and len(features) > 1:
+            features = features[part.start // self.part_runs : part.stop // self.part_runs]
         return dataclasses.replace(
-            self, logits=self.logits[part],
+            self, logits=self.logits[part], features=features,
             reward=self.reward if len(self.reward) == 1 else self.reward[part],
             dynamics=self.dynamics.take_runs(self.n_runs, part))
 
@@ -162,11 +175,13 @@ def _checked_features(
 ) -> np.ndarray:
     features = np.asarray(features, dtype=np.float64)
     size = logits.shape[1] * logits.shape[2]
-    if features.ndim != 2 or len(features) != size or not np.isfinite(features).all():
+    if features.ndim not in (2, 3) or features.shape[-2] != size or not np.isfinite(features).all():
         raise ValueError(
             f"features are finite numbers [states * actions = {size}, d], got shape {features.shape}")
+    if features.ndim == 3 and (not len(features) or len(logits) % len(features)):
+        raise ValueError(f"features of {len(features)} parts do not divide {len(logits)} runs equally")
     check_features_rule(rule)
-    return features
+    return features.reshape(-1, *features.shape[-2:])
 
 
 def _check_per_run(dynamics: Dynamics, n_runs: int) -> None:

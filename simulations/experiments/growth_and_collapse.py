@@ -159,15 +159,14 @@ def _course(cell: tuple[Config, int, str, float], progress: Progress) -> xr.Data
 
 def _drift(cell: tuple[Config, int, str], progress: Progress) -> xr.Dataset:
     config, seed, name = cell
-    entropies, errors = [], []
-    for start in config.drift_entropies:
-        found = _trained(
-            config, seed, name, progress, n_actions=config.drift_actions, starts=(start,), coins=(0.5,),
-            factors=(config.drift_factor,), steps=config.drift_steps)
-        entropies.append(found.entropy[0, ..., 0].mean(axis=-1))
-        errors.append(_error(found.entropy[0, ..., 0]))
+    n_starts = len(config.drift_entropies)
+    found = _trained(
+        config, seed, name, progress, n_actions=config.drift_actions, starts=(1.0,),
+        own_starts=config.drift_entropies, coins=(0.5,) * n_starts,
+        factors=(config.drift_factor,) * n_starts, steps=config.drift_steps)
+    drifted = found.entropy[..., 0]
     return gridded({"start": config.drift_entropies, "drift_step": found.step},
-                   drift_entropy=np.stack(entropies), drift_error=np.stack(errors))
+                   drift_entropy=drifted.mean(axis=-1), drift_error=_error(drifted))
 
 
 def _coin(cell: tuple[Config, int, str, int], progress: Progress) -> xr.Dataset:
@@ -254,6 +253,8 @@ class Setting:
     n_actions: int
     steps: int
     group_size: int
+    own_starts: tuple[float, ...] = ()
+    """Those of a single token under each coin, whose runs then have the same draws."""
     ceilings: tuple[float, ...] = ()
     coins: tuple[float, ...] = ()
     factors: tuple[float, ...] = (1.0,)
@@ -279,8 +280,10 @@ class Setting:
         # The right token is the second action, one of those that are alike.
         chances = [np.where(self.places[0] == 1, ceiling, 0.0) for ceiling in self.ceilings]
         chances += [np.full(len(logits), coin) for coin in self.coins]
+        starts = [ahead(self.n_actions, start) for start in self.own_starts] or [logits] * len(chances)
         return np.stack([
-            (logits + np.log(np.clip([up, 1 - up], CERTAIN, 1 - CERTAIN))).ravel() for up in chances])
+            (start + np.log(np.clip([up, 1 - up], CERTAIN, 1 - CERTAIN))).ravel()
+            for start, up in zip(starts, chances, strict=True)])
 
 
 def _trained(
@@ -291,46 +294,52 @@ def _trained(
         "starts": (config.start_entropy, *(config.idle_entropy,) * config.n_idle),
         "n_actions": config.n_actions, "steps": config.steps, "group_size": config.group_size}
     setting = Setting(**(of_config | options))
-    features = setting.own
-    size = round(setting.capacity * features.shape[1])
-    n_draws = config.n_draws if size else 1
-    parts = []
-    for draw in range(n_draws):
-        if size:
-            rng = np.random.default_rng((seed, draw, *setting.places.shape, size))
-            features = setting.own @ rng.normal(scale=size**-0.5, size=(setting.own.shape[1], size))
-        seeds = range(draw * config.n_seeds // n_draws, (draw + 1) * config.n_seeds // n_draws)
-        parts.append(_simulated(config, seed, name, progress, setting, features, seeds))
-    step = parts[0][0]
-    reward, chance = (np.concatenate([part[i] for part in parts], axis=2) for i in (1, 2))
+    features = setting.own[None]
+    size = round(setting.capacity * features.shape[-1])
+    if size:
+        features = np.stack([
+            setting.own @ np.random.default_rng((seed, draw, *setting.places.shape, size)).normal(
+                scale=size**-0.5, size=(setting.own.shape[1], size)) for draw in range(config.n_draws)])
+    step, reward, chance = _simulated(config, seed, name, progress, setting, features)
     tokens = range(len(setting.starts))
     chance = chance.reshape(*reward.shape, *(setting.n_actions for _ in tokens))
     entropies = [entropy(np.log(np.maximum(
         chance.sum(axis=tuple(3 + other for other in tokens if other != token)), 1e-300)))
         for token in tokens]
-    return Courses(step=step, reward=reward, n_draws=n_draws,
+    return Courses(step=step, reward=reward, n_draws=len(features),
                    entropy=np.stack(entropies, axis=-1) / np.log(setting.n_actions))
 
 
 def _simulated(
     config: Config, seed: int, name: str, progress: Progress, setting: Setting, features: np.ndarray,
-    seeds: range,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The steps, the reward [variants, records, seeds] and the responses' chances [..., responses]."""
+    """The steps, the reward [variants, records, seeds] and the responses' chances [..., responses].
+
+    ``features``: [draws, responses, parameters]. A draw's seeds of each variant are runs in a row.
+    """
+    n_draws, n_responses, _ = features.shape
     pairs = setting.pairs
+    n_seeds = config.n_seeds // n_draws
     optimizer, rate = OPTIMIZERS[name]
-    rates = np.repeat(rate * np.broadcast_to(setting.factors, len(pairs)), len(seeds))
+    rates = np.repeat(rate * np.broadcast_to(setting.factors, len(pairs)), n_seeds)
+    alike = tuple(range(n_seeds)) * len(pairs) if setting.own_starts else 0
     dynamics = Dynamics(
-        rule=get("grpo"), optimizer=optimizer, learning_rate=tuple(rates.tolist()), seed=seed,
-        samples=Samples(group_size=setting.group_size), steps=setting.steps,
-        record_every=max(1, setting.steps // config.n_records), first_run=seeds.start * len(pairs))
-    starts = np.repeat(np.repeat(pairs, len(seeds), axis=0)[:, None], setting.n_prompts, axis=1)
+        rule=get("grpo"), optimizer=optimizer, learning_rate=tuple(np.tile(rates, n_draws).tolist()),
+        seed=seed, samples=Samples(group_size=setting.group_size), steps=setting.steps,
+        record_every=max(1, setting.steps // config.n_records), first_run=alike)
+    starts = np.tile(np.repeat(pairs, n_seeds, axis=0)[:, None], (n_draws, setting.n_prompts, 1))
     run = simulate(
-        starts, np.repeat([1.0, 0.0], len(features)), dynamics, record=Record(logits=True),
-        features=np.tile(features, (2 * setting.n_prompts, 1)), progress=progress)
-    shape = (len(run.step), len(pairs), len(seeds))
+        starts, np.repeat([1.0, 0.0], n_responses), dynamics, record=Record(logits=True),
+        features=np.tile(features, (1, 2 * setting.n_prompts, 1)), progress=progress)
+    shape = (len(run.step), n_draws, len(pairs), n_seeds)
     chance = np.exp(log_softmax(run.logits[:, :, 0])).reshape(*shape, 2, -1).sum(axis=-2)
-    return run.step, run.reward.reshape(shape).swapaxes(0, 1), chance.swapaxes(0, 1)
+
+    def by_variant(values: np.ndarray) -> np.ndarray:
+        """Return [records, draws, variants, seeds of a draw, ...] as [variants, records, seeds, ...]."""
+        moved = values.transpose(2, 0, 1, *range(3, values.ndim))
+        return moved.reshape(len(pairs), len(run.step), config.n_seeds, *values.shape[4:])
+
+    return run.step, by_variant(run.reward.reshape(shape)), by_variant(chance)
 
 
 def ahead(n_actions: int, relative_entropy: float) -> np.ndarray:
@@ -340,10 +349,9 @@ def ahead(n_actions: int, relative_entropy: float) -> np.ndarray:
 
 def work(config: Config) -> int:
     """Return the number of steps in all."""
-    draws = [config.n_draws if capacity else 1 for capacity in config.capacities]
-    cells = (len(OPTIMIZERS) + len(config.prompts)) * sum(draws[:2]) + len(OPTIMIZERS) + 2 * (
-        len(config.group_sizes) + len(SAMPLERS)) + len(config.idle_tokens) * sum(draws)
-    return cells * config.steps + 3 * len(config.drift_entropies) * config.drift_steps
+    cells = (len(OPTIMIZERS) + len(config.prompts)) * len(config.capacities[:2]) + len(OPTIMIZERS) + 2 * (
+        len(config.group_sizes) + len(SAMPLERS)) + len(config.idle_tokens) * len(config.capacities)
+    return cells * config.steps + 3 * config.drift_steps
 
 
 EXPERIMENT = Experiment.of(

@@ -136,7 +136,8 @@ def plain(case: Case) -> np.ndarray:
     def change(rows: TokenBatch) -> np.ndarray:
         step = logit_step(logits, rows, rule)
         if task.features is not None:
-            step = (task.features @ (task.features.T @ step.ravel())).reshape(step.shape)
+            features = task.features[0]
+            step = (features @ (features.T @ step.ravel())).reshape(step.shape)
         return RATE * step
 
     for step in range(STEPS):

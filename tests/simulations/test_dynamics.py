@@ -120,7 +120,7 @@ def test_rewards_become_numbers_with_all_axes():
 
 
 def test_features_and_trees_are_taken_by_the_rules_that_are_defined_on_them():
-    assert task(features=np.ones((8, 2))).features.shape == (8, 2)
+    assert task(features=np.ones((8, 2))).features.shape == (1, 8, 2)
     check_features_rule(get("reinforce"))
     natural = get("natural-gradient")
     one_token = TokenTree(4, 1, end_token=False)

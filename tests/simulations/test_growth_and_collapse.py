@@ -7,7 +7,7 @@ from entropy_theory import entropy_change
 from entropy_theory.policy import entropy, softmax
 from simulations.experiments import growth_and_collapse as experiment
 
-CONFIG = experiment.Config(n_seeds=40, steps=60, n_records=2, n_idle=1)
+CONFIG = experiment.Config(n_seeds=40, n_draws=5, steps=60, n_records=2, n_idle=1)
 
 
 def trained(name, config=CONFIG, **options):

@@ -93,6 +93,17 @@ def test_draws_invert_the_distribution(n_actions):
         np.testing.assert_array_equal(counts[r, s], np.bincount(found[r, s], minlength=n_actions))
 
 
+@pytest.mark.parametrize("n_actions", [3, 64])
+def test_draws_do_not_depend_on_the_order_in_memory(n_actions):
+    """Uniforms beside the running sums themselves: another last digit would be another draw."""
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(n_actions), size=(300, 1))
+    running = np.cumsum(probabilities, axis=-1)
+    uniform = (running / running[..., -1:])[..., :-1]
+    np.testing.assert_array_equal(
+        draw(np.asfortranarray(probabilities), uniform), draw(probabilities, uniform))
+
+
 def test_by_default_both_batches_are_as_large_as_aepos():
     """AEPO, Table 4: eight responses a prompt."""
     assert Samples() == Samples(group_size=8, tempered=8)

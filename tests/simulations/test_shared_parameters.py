@@ -5,7 +5,7 @@ import pytest
 
 from entropy_theory.tabular import exact_batch, logit_step
 from entropy_theory.update_rules import get
-from simulations.engine import Dynamics, Record, simulate
+from simulations.engine import Dynamics, Record, Samples, simulate, simulation
 from simulations.problems import graded_prompts
 from simulations.problems.shared_parameters import COUPLINGS, coupled_features
 
@@ -59,6 +59,25 @@ def test_the_tabular_forecast_errs_by_the_coupling_and_the_others_do_not(between
     whole, half = gap(0.6), gap(0.3)
     np.testing.assert_allclose(whole, 2 * half, atol=1e-14)
     assert np.abs(whole).min() > 1e-4
+
+
+def test_parts_of_the_runs_with_features_of_their_own_are_runs_apart(monkeypatch):
+    """In one block and in blocks of a part; with numbers of their own runs have the draws of these."""
+    features = np.stack([coupled_features(STATES, ACTIONS, coupling) for coupling in (0.2, 0.7)])
+    start, numbers = np.repeat(PROBLEM.starts(2, seed=0), 3, axis=0)[:4], (5, 6, 5, 6)
+    options = {"rule": get("grpo"), "steps": 20, "samples": Samples(group_size=4), "learning_rate": 2.0}
+
+    def trained(part, features, first_run):
+        dynamics = Dynamics(**options, first_run=first_run)
+        return simulate(start[part], PROBLEM.correct, dynamics, features=features).final_logits
+
+    apart = [trained(slice(2 * i, 2 * i + 2), features[i], 5) for i in range(2)]
+    whole = trained(slice(None), features, numbers)
+    np.testing.assert_array_equal(whole, np.concatenate(apart))
+    monkeypatch.setattr(simulation, "BLOCK", 1)
+    np.testing.assert_array_equal(trained(slice(None), features, numbers), whole)
+    with pytest.raises(ValueError, match="features of 2 parts do not divide 3 runs equally"):
+        trained(slice(3), features, 0)
 
 
 def test_features_that_no_memory_holds_are_refused():
