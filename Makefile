@@ -6,6 +6,7 @@ ONLY ?= *
 SAMPLE ?= 0
 JOBS ?= 1
 CASES ?= 10000
+SITE_TESTS := tests/paper_figures/site
 PROVE ?=
 PYTHON ?= python3
 # Bytecode is kept, even where the environment says not to: else each process compiles torch anew, 9 s of a core.
@@ -14,7 +15,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs links prove wheel release test test-verl test-skyrl test-losses test-vllm test-sharding test-newest test-versions deep mutation fuzz lint bench gpu clean
+.PHONY: help setup reproduce docs links prove wheel release test test-site test-verl test-skyrl test-losses test-vllm test-sharding test-newest test-versions deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -65,9 +66,13 @@ release: wheel  ## the files of a release, build/release, as a package index tak
 	build/release-env/bin/python -m build --quiet --outdir build/release .
 	build/release-env/bin/python -m twine check --strict build/release/*
 
-test: .venv/ready  ## the fast tests, shuffled within each file (SEED=N: as then; Chromium opens the site)
+test: .venv/ready  ## the fast tests but the site's, shuffled within each file (SEED=N: as then)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep' --ignore $(SITE_TESTS) $(SEED:%=--randomly-seed=%)
+
+test-site: .venv/ready  ## the site: links, pages in Chromium, a notebook, and searches and sizes of what make docs made
 	$(call system,command -v chromium,chromium,Chromium is not installed and tests of pages are skipped)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep' $(SEED:%=--randomly-seed=%)
+	$(BIN)/python -m pytest -m 'not deep' $(SITE_TESTS)
+	$(if $(wildcard build/docs),$(BIN)/python -m pytest $(SITE_TESTS)/test_whole_site.py,@echo 'no search was tried: run make docs first')
 
 test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own
 	.venv-verl/bin/python -m pytest tests/verl

@@ -9,6 +9,7 @@ import pytest
 
 
 def one_in(number: int, cases: Iterable[Any]) -> list[Any]:
-    """Mark all cases but the first of every ``number`` as deep."""
-    return [case if place % number == 0 else pytest.param(case, marks=pytest.mark.deep)
+    """Mark all but the first of every ``number`` cases as deep; a tuple is one of several arguments."""
+    return [case if place % number == 0
+            else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.deep)
             for place, case in enumerate(cases)]

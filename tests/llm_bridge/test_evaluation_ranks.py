@@ -6,6 +6,8 @@ import pytest
 
 from tests.llm_bridge import forked_ranks
 
+pytestmark = pytest.mark.deep
+
 REWARD = '''
 import os, signal
 calls = 0
@@ -51,7 +53,7 @@ def samples(output):
     return output.with_suffix(".samples.jsonl").read_text()
 
 
-@pytest.mark.parametrize("sampler", ["generate", pytest.param("static", marks=pytest.mark.deep)])
+@pytest.mark.parametrize("sampler", ["generate", "static"])
 def test_ranks_give_the_numbers_of_one_process(evaluate, sampler):
     """To the last digit, and in the order of the task: chunks drawn twice, left out, by another seed, or
     judged against another chunk's answers. One rank prints and writes."""
@@ -67,11 +69,9 @@ def test_ranks_give_the_numbers_of_one_process(evaluate, sampler):
         assert samples(output) == samples(outputs[0])
 
 
-@pytest.mark.parametrize(("rank", "how", "told"), [
-    (1, "raise", "judged to death"), pytest.param(0, "raise", "judged to death", marks=pytest.mark.deep),
-    pytest.param(1, "kill", "lost the connection to another process", marks=pytest.mark.deep),
-    pytest.param(0, "kill", "lost the connection to another process", marks=pytest.mark.deep),
-])
+@pytest.mark.parametrize(("how", "told"), [
+    ("raise", "judged to death"), ("kill", "lost the connection to another process")])
+@pytest.mark.parametrize("rank", [0, 1])
 def test_an_end_on_a_rank_is_told_once_and_what_was_drawn_before_is_kept(evaluate, rank, how, told):
     """The same command, on another number of ranks, goes on to the numbers of an undisturbed one."""
     _, whole = evaluate("whole", ranks=1)
@@ -88,7 +88,6 @@ def test_an_end_on_a_rank_is_told_once_and_what_was_drawn_before_is_kept(evaluat
     assert samples(output) == samples(whole)
 
 
-@pytest.mark.deep
 def test_samples_of_something_else_are_one_error_on_all_ranks(evaluate):
     evaluate("same", ranks=1)
     shown, _ = evaluate("same", "--temperature", "0.5")

@@ -350,7 +350,7 @@ def test_every_profile_is_a_consistent_plan(profile: Profile, tmp_path: Path) ->
         assert stage.gigabytes <= runner.MEMORY_LIMIT_GB
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", ["smoke", "default", pytest.param("full", marks=pytest.mark.deep)])
 def test_a_seed_moves_every_stage_that_draws(profile: Profile, tmp_path: Path) -> None:
     """A stage at its old seed under another would be taken for a second look."""
     seeded = {"simulations", "train", "ledger", "evaluate", "audit"}

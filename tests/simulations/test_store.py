@@ -140,6 +140,7 @@ def without_time(dataset):
         {name: value for name, value in dataset.attrs.items() if name != "provenance"})
 
 
+@pytest.mark.deep
 def test_two_processes_at_once_compute_everything_once(tmp_path):
     """The second waits for the first; when the first is killed, it goes on from its cells."""
     log, output = tmp_path / "log", tmp_path / "out"

@@ -190,7 +190,7 @@ STATEMENTS |= {f"{claim_id} as printed": (claim, claim.statement)
 PROVED_BEYOND = [name for name, (_, statement) in STATEMENTS.items() if statement.beyond]
 
 
-@pytest.mark.parametrize("name", one_in(4, STATEMENTS))
+@pytest.mark.parametrize("name", one_in(6, STATEMENTS))
 def test_it_says_what_is_searched(name):
     """A bracket that the kernel does not see; a sum over the wrong set; a hypothesis left out."""
     claim, statement = STATEMENTS[name]
@@ -357,7 +357,7 @@ def differences_beyond(name: str, text: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", one_in(4, PROVED_BEYOND))
+@pytest.mark.parametrize("name", one_in(6, PROVED_BEYOND))
 def test_derivatives_limits_and_steps_are_those_that_were_meant(name):
     """A derivative in the wrong place, a limit of another sequence, a premise that was lost."""
     statement = STATEMENTS[name][1]

@@ -1,6 +1,6 @@
 """The whole site as ``make docs`` made it: a search answers, and pages stay small.
 
-.ci/run runs this on build/docs; ``make deep`` on the site of the main job, which has all figures.
+``make test-site`` runs this on build/docs; ``make deep`` on the site of the main job, with all figures.
 ``pytest -rP`` shows the rank of each query and the sizes of pages and site.
 """
 
@@ -13,7 +13,7 @@ import pytest
 
 from paper_figures.site import pages, search
 
-BUILD = Path(__file__).parents[2] / "build"
+BUILD = Path(__file__).parents[3] / "build"
 SITE = next((path for path in (BUILD / "docs", BUILD / "report") if path.is_dir()), BUILD / "docs")
 PAGE_MEGABYTES, SITE_MEGABYTES = 1.0, 40.0
 FIRST = 3

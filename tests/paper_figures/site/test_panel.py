@@ -18,7 +18,7 @@ from paper_figures.catalog import FIGURES
 from paper_figures.site import bandit
 from paper_figures.site.markup import claim_page, figure_page
 from simulations.experiments.aepo_figure_1 import _is_held
-from tests.paper_figures.test_bandit import settings, simulated
+from tests.paper_figures.site.test_bandit import settings, simulated
 
 TWO_DIGITS = 0.05 * (1 + 1e-6)
 """The most by which a number in two digits is off: half of a tenth, at 1.0, and rounding."""

@@ -45,7 +45,7 @@ from paper_figures.site.__main__ import LINKED_FIGURES
 from paper_figures.site.mathematics import formula
 
 pytest.importorskip("sphinx", reason="needs sphinx: pip install '.[docs]'")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OUTSIDE = r"https://(arxiv\.org/abs/\d{4}\.\d{5}|www\.sphinx-doc\.org/|pradyunsg\.me|github\.com/pradyunsg/furo)"
 """The addresses that pages may lead to: papers, and those of the theme's foot."""
 

@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 
 from paper_figures.site import notebooks
 
-ROOM = Path(__file__).parents[2] / "paper_figures" / "notebooks"
+ROOM = Path(__file__).parents[3] / "paper_figures" / "notebooks"
 NOTEBOOKS = sorted(ROOM.glob("*.ipynb"))
 FRESH = """\
 %reset -f

@@ -15,6 +15,7 @@ from paper_figures.site import claims as claim_pages
 from paper_figures.site import figures as figure_pages
 from paper_figures.site import lemmas, markup, papers
 from policy_entropy import __main__ as console
+from tests.daily import one_in
 
 CLAIMS = all_claims()
 RECORDS = ledger.read_accepted()
@@ -185,7 +186,7 @@ def test_a_claims_page_says_nothing_twice_and_leaves_no_source(written):
     assert "10^{-6}" in written["claims/later-work.opefo-reward"]
 
 
-@pytest.mark.parametrize("claim_id", THREE)
+@pytest.mark.parametrize("claim_id", one_in(3, THREE))
 def test_what_contests_a_verdict_runs(written, claim_id, capsys, monkeypatch, tmp_path):
     """A command that is none, or a copy of the claim's file that cannot be checked by itself."""
     part = written[f"claims/{claim_id}"].partition("## Contest this")[2]
