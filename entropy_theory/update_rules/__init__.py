@@ -12,7 +12,6 @@ entry points of `GROUP` goes by the name that it has there.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import importlib
 import pkgutil
 import typing
@@ -89,15 +88,10 @@ def get(name: str, **options: Any) -> UpdateRule:
         raise ValueError(f"update rule '{name}' cannot be made: {error}") from None
 
 
-@functools.cache
-def _hints(rule: type[UpdateRule]) -> dict[str, Any]:
-    return typing.get_type_hints(rule)
-
-
 def _check_texts(rule: type[UpdateRule], options: Mapping[str, Any]) -> None:
     """Raise ValueError for a text where an option is a number or an array (one per run)."""
     texts = {option: value for option, value in options.items() if isinstance(value, str)}
-    hints = _hints(rule) if texts else {}
+    hints = typing.get_type_hints(rule) if texts else {}
     for option, value in texts.items():
         hint = float if hints[option] is Array else hints[option]
         kinds = typing.get_args(hint) if is_union(hint) else (hint,)
