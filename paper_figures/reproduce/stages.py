@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from paper_figures.reproduce.stage import LLM, SIMULATION, THEORY, Profile, Stage
@@ -46,8 +47,8 @@ def stages(profile: Profile, build: Path, seed: int = 0) -> list[Stage]:
         *training(profile, build),
         *_comparisons(profile, build),
         *_pretrained(profile, build),
-        *_presentation(profile, build),
     ]
+    listed += _presentation(profile, build, [stage.name for stage in listed])
     return [_seeded(stage, seed) for stage in listed]
 
 
@@ -175,7 +176,20 @@ SMOKE_FIGURES = ("aepo-figure-2", "entropy-audit")
 """The figures that are made from `SMOKE_SIMULATIONS`."""
 
 
-def _presentation(profile: Profile, build: Path) -> list[Stage]:
+def _presentation(profile: Profile, build: Path, made: Sequence[str]) -> list[Stage]:
+    # The report needs SVG alone.
+    formats = () if profile == "full" else ("--formats", "svg")
+    names = SMOKE_FIGURES if profile == "smoke" else ()
+    figures = Stage(
+        name="figures",
+        arguments=("-m", "paper_figures", "build", "--output", str(build), *names, *formats),
+        outputs=tuple(build / "figures" / f"{name}.svg" for name in names)
+        or (build / "figures" / "index.json",),
+        code=("paper_figures",),
+        after=tuple(name for name in made if name not in ("ledger", "notebooks")),
+        seconds={"smoke": 5, "default": 60, "full": 100}[profile],
+        always=True,
+    )
     report = Stage(
         name="report",
         arguments=("-m", "paper_figures", "report", "--output", str(build), "--profile", profile),
@@ -185,35 +199,4 @@ def _presentation(profile: Profile, build: Path) -> list[Stage]:
         seconds=10 if profile == "smoke" else 90,
         always=True,
     )
-    draw = ("-m", "paper_figures", "build", "--output", str(build))
-    # The report needs SVG alone.
-    svg = () if profile == "full" else ("--formats", "svg")
-    simulated = tuple(stage.name for stage in _simulations(profile, build))
-    if profile == "smoke":
-        figures = Stage(
-            name="figures",
-            arguments=(*draw, *SMOKE_FIGURES, *svg),
-            outputs=tuple(build / "figures" / f"{name}.svg" for name in SMOKE_FIGURES),
-            code=("paper_figures",),
-            needs=simulated,
-            after=("*",),  # the audit's figure is also one of the training run
-            seconds=5,
-            always=True,
-        )
-        return [figures, report]
-    # Most is drawn while other stages still run; the second stage keeps what has not changed.
-    trained = tuple(stage.name for stage in training(profile, build) if profile == "default")
-    first = Stage(
-        name="first figures", arguments=(*draw, *svg), outputs=(), code=(),
-        after=(*simulated, *trained), seconds=50 if svg else 85, always=True,
-    )
-    figures = Stage(
-        name="figures",
-        arguments=(*draw, *svg),
-        outputs=(build / "figures" / "index.json",),
-        code=("paper_figures",),
-        after=("*",),
-        seconds=5,
-        always=True,
-    )
-    return [first, figures, report]
+    return [figures, report]
