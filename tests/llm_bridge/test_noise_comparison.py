@@ -80,7 +80,8 @@ def test_a_run_goes_on_from_where_the_approach_ended(run):
     assert kept["probe_first"] == pytest.approx(record["probe_first"], rel=0.05)
 
 
-@pytest.mark.parametrize("variant", one_in(5, [designs.LORA, *designs.VARIANTS]))
+@pytest.mark.deep
+@pytest.mark.parametrize("variant", [*designs.VARIANTS, designs.LORA])
 def test_every_variant_runs(run, variant):
     record, _ = run(NoisyRun(variant=variant))
     assert record["blocks"]["move"][0] > 0

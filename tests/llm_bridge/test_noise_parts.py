@@ -49,6 +49,7 @@ def test_the_sampler_is_as_many_steps_old_as_was_asked(run, monkeypatch):
         assert torch.equal(found, trained[place])
 
 
+@pytest.mark.deep
 def test_a_rounded_sampler_leaves_the_model_as_it_was(run, monkeypatch):
     """Its buffers too, such as the frequencies of positions, which rounding would change for good."""
     step, seen = other_sampler.OtherSampler.on_step_begin, []

@@ -37,10 +37,8 @@ def test_a_killed_process_ends_the_run_and_the_same_command_resumes_it(whole, tm
     assert {record["temperature"] for record in numbers(whole.output)} == {0.8, 1.2}
 
 
-@pytest.mark.parametrize(("start", "rank"), [
-    (fork, 1), pytest.param(fork, 0, marks=pytest.mark.deep),
-    pytest.param(launch, 1, marks=pytest.mark.deep),
-])
+@pytest.mark.deep
+@pytest.mark.parametrize(("start", "rank"), [(fork, 1), (fork, 0), (launch, 1)])
 def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_one_process(
     config, tmp_path, start, rank
 ):
@@ -76,16 +74,11 @@ def test_an_error_on_one_rank_is_told_once_and_the_steps_before_it_are_those_of_
             assert ours[name] == (theirs[name] and pytest.approx(theirs[name], rel=1e-4)), name
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        ("everywhere", "found by all"),
-        ("agreed", "found while agreeing"),
-        pytest.param("dealt out", "found at one's share", marks=pytest.mark.deep),
-        # Daily, the train command above fails in this way.
-        pytest.param("alone", "found alone", marks=pytest.mark.deep),
-    ],
-)
+@pytest.mark.deep
+@pytest.mark.parametrize(("kind", "message"), [
+    ("everywhere", "found by all"), ("agreed", "found while agreeing"),
+    ("dealt out", "found at one's share"), ("alone", "found alone"),
+])
 def test_whoever_fails_one_rank_tells(kind, message):
     """No hang, and one line: no traceback beside it."""
     shown = forked_ranks.run("tests.llm_bridge.failing_ranks", kind, timeout=100)

@@ -107,6 +107,7 @@ def test_a_gpu_that_disappears_ends_the_queue(
         assert job.command()[-2:] == ["--device", "cuda"]
 
 
+@pytest.mark.deep
 def test_a_job_is_interrupted_when_the_budget_is_spent(tmp_path: Path) -> None:
     """A run killed without its checkpoint, or counted as done; a job begun after the time."""
     told = tmp_path / "told"

@@ -49,34 +49,43 @@ def typed(*arguments: str | Path, before: str = "", **options) -> subprocess.Com
                           check=False, **options)
 
 
-def test_a_folder_of_the_users_with_our_names_does_not_hide_ours(
-    tmp_path_factory, tmp_path, monkeypatch
-):
-    """In a folder with packages "simulations" and "llm_bridge" the installed commands found these."""
+@pytest.fixture
+def in_a_clashing_folder(tmp_path_factory, tmp_path):
+    """Run Python in a folder with packages of our names, and return what it said; "script" is ours."""
     script = tmp_path_factory.mktemp("bin") / "policy-entropy"
     script.write_text("from policy_entropy.__main__ import command\ncommand()\n")
     for name in ("simulations", "llm_bridge", "paper_figures", "trl"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the package of the user')")
-    (tmp_path / "rewards.py").write_text("import simulations.engine\ndef score(**_): return [1.0]\n")
-    (tmp_path / "calendar.py").write_text("def score(**_): return [1.0]\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
     def run(*arguments):
-        return subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=environment,
-                              capture_output=True, text=True, check=False)
-
-    # Python itself looks in the folder first with -m.
-    for arguments in (["-m", "policy_entropy", "figures"],
-                      [script, "simulate", "aepo-figure-2", "--profile", "smoke", "--output", "results"]):
-        done = run(*arguments)
+        done = subprocess.run(
+            [sys.executable, *(script if one == "script" else one for one in arguments)], cwd=tmp_path,
+            env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    done = run(script, "sample", "--num-prompts", "1", "--num-samples", "1", "--max-new-tokens", "2",
-               "--reward", "rewards:score")
-    assert done.returncode == 0, done.stderr
+
+    return run
+
+
+def test_a_folder_of_the_users_with_our_names_does_not_hide_ours(
+    in_a_clashing_folder, tmp_path, monkeypatch
+):
+    """In a folder with packages "simulations" and "llm_bridge" the installed commands found these."""
+    (tmp_path / "calendar.py").write_text("def score(**_): return [1.0]\n")
+    in_a_clashing_folder("-m", "policy_entropy", "figures")  # Python itself looks in the folder first.
+    in_a_clashing_folder(
+        "script", "simulate", "aepo-figure-2", "--profile", "smoke", "--output", "results")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=r"has that name, too: give the file, calendar\.py:"):
         rewards.get("calendar:score")
+
+
+@pytest.mark.deep
+def test_a_reward_of_the_users_finds_our_packages_there(in_a_clashing_folder, tmp_path):
+    (tmp_path / "rewards.py").write_text("import simulations.engine\ndef score(**_): return [1.0]\n")
+    in_a_clashing_folder("script", "sample", "--num-prompts", "1", "--num-samples", "1",
+                         "--max-new-tokens", "2", "--reward", "rewards:score")
 
 
 @pytest.fixture
