@@ -13,7 +13,7 @@ from jaxtyping import config, install_import_hook
 
 __all__ = ["MODULES", "begin", "config", "install", "typechecker"]
 
-CALLS = 400
+CALLS = 120
 """The number of calls that are checked in each test; one step of a rule makes some 60."""
 
 MODULES = (

@@ -289,6 +289,7 @@ def test_rows_on_two_ranks_make_one_account(runs):
     check_accounts(runs)
 
 
+@pytest.mark.deep
 def test_sharded_weights_are_called_equally_often_and_make_the_same_step():
     """Each call gathers shards from all ranks. Where prompts were read once on the rank whose two rows
     share one, and twice on the other, the ranks gathered different layers."""

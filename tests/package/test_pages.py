@@ -31,6 +31,8 @@ from simulations import __main__ as simulations_commands
 from tests.warm import Warm
 
 ROOT = Path(__file__).parents[2]
+LONG = {"trl-run", "read_an_audit", "hold_an_entropy"}
+"""Pages that train for five seconds or more."""
 GENERATED = {"ledger", "trl_options", "engines"}
 PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").rglob("*.md"))
                                if path.stem not in GENERATED)]
@@ -242,8 +244,7 @@ def test_pages_and_headings_that_are_named_are_there():
 
 
 @pytest.mark.parametrize("page", [
-    # The tutorial's two trainings take half a minute.
-    pytest.param(page, id=page.stem, marks=[pytest.mark.deep] * (page.stem == "trl-run"))
+    pytest.param(page, id=page.stem, marks=[pytest.mark.deep] * (page.stem in LONG))
     for page in PAGES
     if re.search(r"^```(python|console)$", page.read_text(), re.MULTILINE)])
 def test_it_runs_as_printed(tmp_path, page, run):
