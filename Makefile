@@ -15,7 +15,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup reproduce docs links prove wheel release test test-site test-verl test-skyrl test-losses test-vllm test-sharding test-newest test-versions deep mutation fuzz lint bench gpu clean
+.PHONY: help setup system reproduce docs links prove wheel release test test-site test-verl test-skyrl test-losses test-vllm test-sharding test-newest test-versions deep mutation fuzz lint bench gpu clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -45,9 +45,16 @@ links: docs  ## whether the addresses that the documentation leads to answer (ne
 # $(call system,CHECK,PACKAGES,WHAT GOES WITHOUT): installs where this is Debian and root, else says so.
 system = @{ $(1); } >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null; } || echo '$(3): apt install $(2)'
 
+ROCQ = $(call system,test -d "$$(coqc -where)/user-contrib/Interval",coq libcoq-stdlib libcoq-coquelicot libcoq-interval make,Rocq with coq-interval is not installed)
+CHROMIUM = $(call system,command -v chromium,chromium,Chromium is not installed and tests of pages are skipped)
+
+system:  ## Rocq and Chromium, if this is Debian and root
+	$(ROCQ)
+	$(CHROMIUM)
+
 # Compiling has two jobs of its own, whatever make has (MAKEFLAGS).
 prove: .venv/ready  ## the proof kernel checks every proof (Rocq; installed here if this is Debian and root; PROVE=--refuted)
-	$(call system,test -d "$$(coqc -where)/user-contrib/Interval",coq libcoq-stdlib libcoq-coquelicot libcoq-interval make,Rocq with coq-interval is not installed)
+	$(ROCQ)
 	MAKEFLAGS= $(BIN)/python -m entropy_theory prove $(PROVE)
 
 # build/lib would bring files that are gone into the wheel.
@@ -70,9 +77,8 @@ test: .venv/ready  ## the fast tests but the site's, shuffled within each file (
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not deep' --ignore $(SITE_TESTS) $(SEED:%=--randomly-seed=%)
 
 test-site: .venv/ready  ## the site: links, pages in Chromium, a notebook, and searches and sizes of what make docs made
-	$(call system,command -v chromium,chromium,Chromium is not installed and tests of pages are skipped)
-	$(BIN)/python -m pytest -m 'not deep' $(SITE_TESTS)
-	$(if $(wildcard build/docs),$(BIN)/python -m pytest $(SITE_TESTS)/test_whole_site.py,@echo 'no search was tried: run make docs first')
+	$(CHROMIUM)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not deep' $(SITE_TESTS)
 
 test-verl: .venv-verl/ready  ## the verl adapter against verl itself, in an environment of its own
 	.venv-verl/bin/python -m pytest tests/verl

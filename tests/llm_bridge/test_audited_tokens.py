@@ -102,6 +102,7 @@ def test_the_record_adds_up_to_the_forecast(tmp_path):
     assert not list((tmp_path / "audit").glob("kernel-*"))
 
 
+@pytest.mark.deep
 def test_the_audit_command_writes_json_and_a_page(audited, capsys, monkeypatch):
     """Self-contained, whatever the tokens are; run again, it makes the page of the finished audit."""
     monkeypatch.setattr("sys.argv", ["llm_bridge"])

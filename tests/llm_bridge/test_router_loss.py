@@ -14,6 +14,7 @@ from llm_bridge.accounting.accountant import Accountant
 from llm_bridge.accounting.step_accounts import StepAccounts
 from llm_bridge.running import faults
 from llm_bridge.trainer import EntropyTrainer, from_trl
+from tests.daily import one_in
 from tests.llm_bridge.language_models import drawn_step
 from tests.llm_bridge.llama_steps import experts, llama
 from tests.llm_bridge.test_translation import SAME
@@ -74,7 +75,7 @@ class Records(transformers.TrainerCallback):
             self.records.append(found.current)
 
 
-@pytest.mark.parametrize("kind", [EntropyTrainer, trl.GRPOTrainer])
+@pytest.mark.parametrize("kind", one_in(2, [EntropyTrainer, trl.GRPOTrainer]))
 def test_a_router_s_loss_is_a_part_of_its_own(tmp_path, kind):
     """Beside it, a step's tokens do what they do without it, and all parts are the measured change."""
     rule = {"rule": from_trl} if kind is EntropyTrainer else {}

@@ -11,7 +11,6 @@ from llm_bridge import diagnostics
 from llm_bridge.accounting.entropy_gradient import EntropyGradient
 from llm_bridge.accounting.step_accountant import StepAccountant
 from llm_bridge.accounting.step_rows import StepRows
-from tests.daily import one_in
 from tests.llm_bridge.card import Card
 from tests.llm_bridge.language_models import grpo_trainer, loaded_llama
 
@@ -98,7 +97,8 @@ def test_what_is_held_elsewhere_gives_the_same_account(options):
     assert all(map(torch.equal, found[3], expected[3]))
 
 
-@pytest.mark.parametrize("tokens", one_in(2, [True, False]))
+@pytest.mark.deep
+@pytest.mark.parametrize("tokens", [True, False])
 def test_the_device_holds_what_is_at_work_and_nothing_else(tokens):
     """Up to 13 weights of 32 are at work. Held are a gradient, and the weights before and after."""
     most = []

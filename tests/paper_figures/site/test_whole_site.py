@@ -15,6 +15,7 @@ from paper_figures.site import pages, search
 
 BUILD = Path(__file__).parents[3] / "build"
 SITE = next((path for path in (BUILD / "docs", BUILD / "report") if path.is_dir()), BUILD / "docs")
+needs_site = pytest.mark.skipif(not SITE.is_dir(), reason="make docs makes the site")
 PAGE_MEGABYTES, SITE_MEGABYTES = 1.0, 40.0
 FIRST = 3
 
@@ -78,7 +79,7 @@ QUERIES = {
 """What a reader types, and the pages that answer."""
 
 
-@pytest.mark.deep
+@needs_site
 def test_a_search_has_the_page_that_answers_among_its_first(browser):
     """"Theorem 4.3" had 188 hits, Theorem 4.3 the 177th; no page had an excerpt."""
     assert len(QUERIES) >= 37
@@ -102,7 +103,7 @@ def test_a_search_has_the_page_that_answers_among_its_first(browser):
     assert not missed, "\n".join(missed)
 
 
-@pytest.mark.deep
+@needs_site
 def test_pages_and_the_whole_stay_small():
     sizes = {path.relative_to(SITE).as_posix(): path.stat().st_size / 1e6
              for path in SITE.rglob("*") if path.is_file()}
