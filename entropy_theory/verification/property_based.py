@@ -72,7 +72,7 @@ def check_property(
         # Hypothesis runs the shrunk example last.
         data = record(*violations[-1])
         return [Evidence(**common, outcome="fail", counterexample=data,
-                         detail=f"Hypothesis, shrunk: {describe(data)}, "
+                         detail=f"Hypothesis{', shrunk' * shrink}: {describe(data)}, "
                                 f"margin {data['margin_interval']}")]
     return [_no_violation(common, **counts)]
 

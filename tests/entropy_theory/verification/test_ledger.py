@@ -109,6 +109,11 @@ def test_an_accepted_counterexample_is_checked_again(entry):
     again = judged(accepted_counterexample=entry["counterexample"])
     assert any("accepted counterexample" in e["detail"] and e["outcome"] == "fail"
                for e in again["evidence"])
+    # Hypothesis need not make another small then, and the claim keeps the one that it has.
+    small = [["shrunk" in e["detail"] for e in found["evidence"]
+              if e["method"] == "property" and e["outcome"] == "fail"] for found in (entry, again)]
+    assert small == [[True], [False]]
+    assert again["counterexample"] == entry["counterexample"]
     corrupted = judged(accepted_counterexample={"weights": [1, 9], "margin_interval": "[-1]"})
     assert corrupted["verdict"] == "undecided"
 
