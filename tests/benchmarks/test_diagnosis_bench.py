@@ -16,6 +16,7 @@ from benchmarks.diagnosis.relabelled import logged, write
 from benchmarks.diagnosis.runs import Training
 from benchmarks.diagnosis.simulated import Simulation, simulated
 from entropy_theory.training_logs.logs import read
+from tests.daily import one_in
 
 ALL = labels()
 NEEDED = {
@@ -51,7 +52,7 @@ def test_every_cause_has_runs_enough_in_every_part():
     assert len({label.engine for label in ALL}) >= 8
 
 
-@pytest.mark.parametrize("cause", [cause.name for cause in CAUSES])
+@pytest.mark.parametrize("cause", one_in(2, [cause.name for cause in CAUSES]))
 def test_every_log_is_read_as_its_engine_s(cause):
     for label in ALL:
         if label.cause != cause:

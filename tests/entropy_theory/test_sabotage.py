@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from entropy_theory.claims import all_claims
-from tests.daily import one_in
 from tests.entropy_theory import sabotage
 
 CLAIMS = all_claims()
@@ -13,7 +12,8 @@ TELLING = ("aepo.theorem-4.3b", "entropy-mechanism.lemma-1-state")
 """Claims whose sabotages once kept the verdict, by a hollow proof."""
 
 
-@pytest.mark.parametrize("claim_id", one_in(2, TELLING))
+@pytest.mark.deep
+@pytest.mark.parametrize("claim_id", TELLING)
 def test_a_changed_statement_loses_its_verdict(claim_id):
     """The kernel's record is of the statement: margin, constants, hypotheses and limits."""
     found = list(sabotage.of_statement(CLAIMS[claim_id]))

@@ -91,6 +91,7 @@ def interrupt(config, monkeypatch, step) -> None:
             training.train(config)
 
 
+@pytest.mark.deep
 def test_a_resumed_run_gives_the_numbers_of_an_uninterrupted_one(config, whole, monkeypatch):
     """To the last digit: weights, optimizer, random numbers, prompts and the controller's state."""
     interrupt(config, monkeypatch, 5)

@@ -11,6 +11,7 @@ from simulations.engine.optimizer import Adam, AdamW, Sgd
 from simulations.problems import Bandit
 from simulations.problems.shared_parameters import coupled_features
 from simulations.problems.token_trees import TokenProblem
+from tests.daily import one_in
 
 RATE, STEPS = 0.05, 200
 TORCHS = {
@@ -100,7 +101,7 @@ becomes up to RATE 1e-16 / eps a step, 5e-10 with eps 1e-8, over 60 steps. Other
 
 @pytest.mark.parametrize(("rule", "samples"), [
     ("grpo", None), ("aepo", Samples(group_size=6, tempered=4))], ids=["exact", "sampled"])
-@pytest.mark.parametrize("name", [*TORCHS][1:])
+@pytest.mark.parametrize("name", one_in(2, [*TORCHS][1:]))
 def test_the_compiled_engine_takes_numpys_steps(name, rule, samples):
     pytest.importorskip("llvmlite")
     problem = Bandit(n_actions=6, n_correct=2, accuracies=(0.1, 0.5))

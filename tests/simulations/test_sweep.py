@@ -277,6 +277,7 @@ def test_adding_to_an_axis_runs_only_what_is_new(write, tmp_path):
     assert not back.cells
 
 
+@pytest.mark.deep
 def test_results_do_not_depend_on_the_number_of_workers(write, tmp_path):
     found = read_sweep(write(SAMPLED))
     datasets = []
@@ -361,6 +362,7 @@ def test_a_cell_lost_to_its_process_is_tried_again_next_time(write, tmp_path):
     assert dataset.entropy.notnull().all()
 
 
+@pytest.mark.deep
 def test_a_seed_on_the_command_line_takes_the_place_of_the_files(write, tmp_path, capsys):
     """A seed that is not used, or that throws away what was computed at another."""
     seeded = write("seed = 3\n" + SAMPLED, "seeded")

@@ -112,6 +112,7 @@ def test_a_hypothesis_that_almost_no_large_policy_meets_is_met_by_one_that_is_ma
     assert "151,936 actions" in verdict.searched
 
 
+@pytest.mark.deep
 def test_trees_grow_in_tokens_in_length_and_in_prompts():
     instances = tree_instances(reward=None)
     for margin, where, shape in (
@@ -132,6 +133,7 @@ def test_trees_grow_in_tokens_in_length_and_in_prompts():
     assert "1 to 6, 8, 10 tokens long" in verdict.searched
 
 
+@pytest.mark.deep
 def test_a_list_that_was_not_tried_to_its_end_is_not_verified():
     rows = [{"x": [k, k + 1]} for k in range(400)]
 
