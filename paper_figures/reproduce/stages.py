@@ -73,7 +73,7 @@ def _ledger(profile: Profile, build: Path) -> Stage:
                    "--json", str(path)),
         outputs=(path,),
         code=THEORY,
-        seconds={"smoke": 6, "default": 90, "full": 950}[profile],
+        seconds={"smoke": 6, "default": 130, "full": 950}[profile],
     )
 
 
