@@ -125,7 +125,7 @@ def prove(
 
 
 def _proofs_of(claims: Sequence[Claim], refuting: bool) -> tuple[list[Proof], dict[str, Result]]:
-    """The proofs that claims have, and the answer where there is no formula that one could prove."""
+    """Return the proofs of claims, and a refusal for each claim whose formula cannot be written."""
     proofs: list[Proof] = []
     found: dict[str, Result] = {}
     for claim in claims:

@@ -219,7 +219,7 @@ def dangling(text: str, folder: Path, pattern: re.Pattern[str]) -> list[str]:
         page = ROOT / "docs" / address[1:] if address.startswith("/") else folder / address
         if "://" in address or not address:
             continue
-        # What the site's maker writes is looked for by paper_figures/site/test_site.py.
+        # paper_figures/site/test_site.py looks for generated pages.
         if address in MADE or not page.parent.exists():
             continue
         if not page.exists():
