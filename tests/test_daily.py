@@ -1,4 +1,4 @@
-"""Guards tests/daily.py and tests/shape_checks.py: no case is lost, and each test has its calls checked."""
+"""Guards tests/daily.py and tests/shape_checks.py: no case is lost, and each test has calls checked."""
 
 import numpy as np
 import pytest
